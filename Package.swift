@@ -1,0 +1,90 @@
+// swift-tools-version: 6.0
+import PackageDescription
+
+// Dependencies point one way: model → protocol and pure cores → ports → adapters → assembly → executables.
+// docs/architecture.md has the picture.
+let package = Package(
+    name: "roost",
+    products: [
+        .executable(name: "roostd", targets: ["roostd"]),
+        .executable(name: "roostctl", targets: ["roostctl"]),
+        .executable(name: "roost-load", targets: ["roost-load"]),
+        .library(name: "RoostClient", targets: ["RoostClient"]),
+    ],
+    targets: [
+        // C libraries from Debian.
+        .target(name: "CEpoll"),
+        .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
+        .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+
+        // Values and wire types.
+        .target(name: "RoostModel"),
+        .target(name: "RoostProtocol", dependencies: ["RoostModel"]),
+
+        // Pure state machines.
+        .target(name: "ConversationCore", dependencies: ["RoostModel"]),
+        .target(name: "ClusterCore", dependencies: ["RoostModel"]),
+        .target(name: "EdgeCodec", dependencies: ["CZlib"]),
+
+        // What long-lived parts run on, and the ports they speak to.
+        .target(name: "EventLoop", dependencies: ["CEpoll"]),
+        .target(name: "Runtime", dependencies: ["EventLoop"]),
+        .target(name: "Ports", dependencies: ["RoostModel"]),
+
+        // Adapters.
+        .target(name: "MemoryAdapters", dependencies: ["Ports", "RoostModel", "Runtime"]),
+        .target(name: "NATSBus", dependencies: ["CNATS", "Ports", "Runtime"]),
+        .target(name: "PostgresStore", dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "Runtime"]),
+        .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Runtime"]),
+
+        // Assembly.
+        .target(name: "ClusterMembership", dependencies: ["ClusterCore", "Ports", "RoostModel", "Runtime"]),
+        .target(name: "ActorRuntime", dependencies: ["ClusterCore", "EventLoop", "Ports", "RoostModel", "Runtime"]),
+        .target(
+            name: "ChatActors",
+            dependencies: ["ActorRuntime", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime"]),
+        .target(
+            name: "Gateway",
+            dependencies: [
+                "ActorRuntime", "ChatActors", "CSodium", "EdgeServer", "EventLoop", "Ports", "RoostModel", "RoostProtocol",
+                "Runtime",
+            ]),
+        .target(name: "RoostClient", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "RoostModel", "RoostProtocol", "Runtime"]),
+
+        // Executables.
+        .executableTarget(
+            name: "roostd",
+            dependencies: [
+                "ActorRuntime", "ChatActors", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
+                "PostgresStore", "RoostModel", "Runtime",
+            ]),
+        .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
+        .executableTarget(name: "roost-load", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
+
+        // Fast tests, no I/O beyond loopback.
+        .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
+        .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
+        .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
+        .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore"]),
+        .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
+        .testTarget(name: "RuntimeTests", dependencies: ["Runtime"]),
+        .testTarget(name: "EdgeServerTests", dependencies: ["EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
+        .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
+        .testTarget(name: "ClusterMembershipTests", dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters"]),
+        .testTarget(
+            name: "GatewayTests",
+            dependencies: ["Gateway", "ChatActors", "ActorRuntime", "MemoryAdapters", "EdgeServer", "EventLoop", "RoostProtocol"]),
+
+        // One suite against the memory twins and the real adapters.
+        .testTarget(
+            name: "PortContractTests",
+            dependencies: ["EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
+
+        // A whole cluster: real PostgreSQL, NATS, processes and sockets.
+        .testTarget(name: "EndToEndTests", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
+    ],
+    swiftLanguageModes: [.v6]
+)

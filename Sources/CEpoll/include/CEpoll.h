@@ -1,0 +1,45 @@
+// The parts of Linux's socket interface that Swift's Glibc module does not show: epoll, eventfd and accept4.
+#pragma once
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static inline int roost_epoll_control(int epoll, int operation, int fd, uint32_t events, uint64_t data) {
+    struct epoll_event event = {0};
+    event.events = events;
+    event.data.u64 = data;
+    return epoll_ctl(epoll, operation, fd, &event);
+}
+
+static inline uint64_t roost_epoll_data(const struct epoll_event *event) { return event->data.u64; }
+static inline uint32_t roost_epoll_events(const struct epoll_event *event) { return event->events; }
+
+static inline int roost_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
+
+static inline int roost_accept(int listener, struct sockaddr *address, socklen_t *length) {
+    return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+static inline int roost_tcp_socket(int family) {
+    return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+}
+
+static inline void roost_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+
+enum {
+    ROOST_EPOLLIN = EPOLLIN,
+    ROOST_EPOLLOUT = EPOLLOUT,
+    ROOST_EPOLLERR = EPOLLERR,
+    ROOST_EPOLLHUP = EPOLLHUP,
+    ROOST_EPOLLRDHUP = EPOLLRDHUP,
+};
