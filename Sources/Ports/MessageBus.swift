@@ -1,0 +1,92 @@
+/// What carries bytes between nodes: at most once, in order per publisher and subject while the connection lasts.
+///
+/// Publishing never blocks and never buffers across a lost connection: a bus that is away says so at once, and the caller decides.
+public protocol MessageBus: Sendable {
+    /// The largest payload in bytes that ``publish(_:to:)`` accepts.
+    var maximumPayloadBytes: Int { get }
+
+    var state: BusState { get }
+
+    /// - Throws: ``BusError`` with `disconnected` or `tooLarge`.
+    func publish(_ payload: [UInt8], to subject: Subject) throws(BusError)
+
+    /// Calls `handler` for each message, in the order of arrival, never two at once for one subscription, on a thread of the bus.
+    /// The handler must not block. A backlog over the bus's bound is dropped and reported as ``BusEvent/slowConsumer``.
+    func subscribe(to subject: Subject, handler: @escaping @Sendable (BusMessage) -> Void) throws(BusError) -> any BusSubscription
+
+    /// One question, one answer. Fails with `noResponders` at once where nobody subscribes, with `timedOut` after `timeout`.
+    func request(_ payload: [UInt8], to subject: Subject, timeout: Duration) async throws(BusError) -> [UInt8]
+
+    /// Calls `observer` on each change, on a thread of the bus.
+    func observe(_ observer: @escaping @Sendable (BusEvent) -> Void)
+}
+
+public protocol BusSubscription: AnyObject, Sendable {
+    /// No handler call begins after this returns.
+    func cancel()
+}
+
+public struct BusMessage: Sendable {
+    public let subject: Subject
+    public let payload: [UInt8]
+    /// Answers a ``MessageBus/request(_:to:timeout:)``; nil for a plain message.
+    public let reply: (@Sendable ([UInt8]) -> Void)?
+
+    public init(subject: Subject, payload: [UInt8], reply: (@Sendable ([UInt8]) -> Void)? = nil) {
+        self.subject = subject
+        self.payload = payload
+        self.reply = reply
+    }
+}
+
+public enum BusState: Sendable { case connected, disconnected }
+
+public enum BusEvent: Sendable, Equatable {
+    case disconnected
+    /// Connected again; whatever was published by anyone in between may be lost.
+    case reconnected
+    /// This process took messages too slowly, and some were dropped.
+    case slowConsumer
+}
+
+/// A dot-separated subject. Each token holds letters, digits, `-` and `_` only: user-made text cannot become part of one.
+public struct Subject: Hashable, Sendable, CustomStringConvertible {
+    public let description: String
+
+    /// - Precondition: every token is non-empty and made of ASCII letters, digits, `-` and `_`.
+    public init(_ tokens: String...) {
+        precondition(!tokens.isEmpty && tokens.allSatisfy(Self.isToken), "not a subject token")
+        description = tokens.joined(separator: ".")
+    }
+
+    public static func isToken(_ text: String) -> Bool {
+        !text.isEmpty
+            && text.utf8.allSatisfy { byte in
+                switch byte {
+                case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
+                default: false
+                }
+            }
+    }
+}
+
+public struct BusError: Error, Sendable, CustomStringConvertible {
+    public enum Code: String, Sendable { case disconnected, tooLarge, noResponders, timedOut, refused }
+
+    public let code: Code
+    public let detail: String
+
+    public init(_ code: Code, detail: String = "") {
+        self.code = code
+        self.detail = detail
+    }
+
+    public var isRetryable: Bool {
+        switch code {
+        case .disconnected, .noResponders, .timedOut: true
+        case .tooLarge, .refused: false
+        }
+    }
+
+    public var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)" }
+}
