@@ -1,0 +1,169 @@
+import RoostModel
+
+/// One lane of a node's journal: where conversation actors read their state and commit their changes.
+///
+/// Confined to the lane's event loop: call on it, and completions come on it. At most one ``commit(_:completion:)`` is in
+/// flight; the caller gathers the next batch meanwhile. Loads may overlap with it.
+public protocol Journal: AnyObject {
+    /// Makes a batch durable in one transaction under the fence of this incarnation and lane.
+    ///
+    /// The result has an outcome per entry, in order. An entry is stored whole or not at all, and one entry's conflict leaves
+    /// the others alone. Fails as a whole with `fenced`, `unavailable` (perhaps with `outcomeUnknown`) or `failed`.
+    func commit(_ batch: JournalBatch, completion: @escaping (Result<[JournalOutcome], StoreError>) -> Void)
+
+    /// The states of those of `ids` that exist.
+    func load(
+        _ ids: [ConversationID], completion: @escaping (Result<[ConversationID: ConversationSnapshot], StoreError>) -> Void)
+
+    /// The stored message for each key, in order; nil where there is none.
+    func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void)
+
+    /// Clears the dirty marks of conversations that went quiet, writing what the marks stood for. Under the same fence; entries
+    /// whose head moved meanwhile are left marked.
+    func settle(_ entries: [SettleEntry], fence: JournalFence, completion: @escaping (Result<Void, StoreError>) -> Void)
+
+    /// Messages of marked conversations in `shards` made at or after `since`, oldest first within a conversation, at most
+    /// 50 a conversation: what a dead owner may have committed without telling anyone.
+    func recentMessages(
+        inShards shards: [Int], since: Timestamp, completion: @escaping (Result<[RecentMessage], StoreError>) -> Void)
+}
+
+/// The row that a batch must find open: one per incarnation and lane.
+public struct JournalFence: Hashable, Sendable {
+    public let incarnation: IncarnationID
+    /// 0-based.
+    public let lane: Int
+
+    public init(incarnation: IncarnationID, lane: Int) {
+        self.incarnation = incarnation
+        self.lane = lane
+    }
+}
+
+public struct JournalBatch: Sendable {
+    public let fence: JournalFence
+    /// At most one entry per conversation.
+    public var entries: [JournalEntry]
+
+    public init(fence: JournalFence, entries: [JournalEntry]) {
+        self.fence = fence
+        self.entries = entries
+    }
+}
+
+/// The changes of one conversation in a batch.
+public struct JournalEntry: Sendable {
+    public let conversationID: ConversationID
+    /// New messages with dense `seq`, the first one after the head that the actor knows.
+    public var messages: [Message]
+    /// Stored as maxima: a position never goes back.
+    public var positions: [PositionChange]
+    /// Whether to set the conversation's dirty mark.
+    public var marksActive: Bool
+
+    public init(conversationID: ConversationID, messages: [Message], positions: [PositionChange], marksActive: Bool) {
+        self.conversationID = conversationID
+        self.messages = messages
+        self.positions = positions
+        self.marksActive = marksActive
+    }
+}
+
+/// A member's new read and delivered positions.
+public struct PositionChange: Hashable, Sendable {
+    public let userID: UserID
+    public var readSeq: Seq
+    public var deliveredSeq: Seq
+    public let at: Timestamp
+
+    public init(userID: UserID, readSeq: Seq, deliveredSeq: Seq, at: Timestamp) {
+        self.userID = userID
+        self.readSeq = readSeq
+        self.deliveredSeq = deliveredSeq
+        self.at = at
+    }
+}
+
+public enum JournalOutcome: Sendable, Hashable {
+    case committed
+    /// A `seq` or a sender's client id of the entry exists already: the actor must load again.
+    case conflict
+}
+
+/// What an actor knows of its conversation when it wakes.
+public struct ConversationSnapshot: Sendable, Hashable {
+    public struct Member: Sendable, Hashable {
+        public let userID: UserID
+        public let role: MemberRole
+        public let joinedAt: Timestamp
+        public var readSeq: Seq
+        public var deliveredSeq: Seq
+        public var sharesReadReceipts: Bool
+
+        public init(
+            userID: UserID, role: MemberRole, joinedAt: Timestamp, readSeq: Seq, deliveredSeq: Seq, sharesReadReceipts: Bool
+        ) {
+            self.userID = userID
+            self.role = role
+            self.joinedAt = joinedAt
+            self.readSeq = readSeq
+            self.deliveredSeq = deliveredSeq
+            self.sharesReadReceipts = sharesReadReceipts
+        }
+    }
+
+    public let id: ConversationID
+    public let kind: ConversationKind
+    /// The counter.
+    public let head: Seq
+    public let members: [Member]
+    /// Whether the dirty mark is set.
+    public let isActive: Bool
+    public let isReadOnly: Bool
+
+    public init(
+        id: ConversationID, kind: ConversationKind, head: Seq, members: [Member], isActive: Bool, isReadOnly: Bool
+    ) {
+        self.id = id
+        self.kind = kind
+        self.head = head
+        self.members = members
+        self.isActive = isActive
+        self.isReadOnly = isReadOnly
+    }
+}
+
+/// What makes a send idempotent.
+public struct MessageKey: Hashable, Sendable {
+    public let conversationID: ConversationID
+    public let senderID: UserID
+    public let clientID: String
+
+    public init(conversationID: ConversationID, senderID: UserID, clientID: String) {
+        self.conversationID = conversationID
+        self.senderID = senderID
+        self.clientID = clientID
+    }
+}
+
+public struct SettleEntry: Hashable, Sendable {
+    public let conversationID: ConversationID
+    public let head: Seq
+    public let lastActivityAt: Timestamp
+
+    public init(conversationID: ConversationID, head: Seq, lastActivityAt: Timestamp) {
+        self.conversationID = conversationID
+        self.head = head
+        self.lastActivityAt = lastActivityAt
+    }
+}
+
+public struct RecentMessage: Sendable, Hashable {
+    public let message: Message
+    public let memberIDs: [UserID]
+
+    public init(message: Message, memberIDs: [UserID]) {
+        self.message = message
+        self.memberIDs = memberIDs
+    }
+}
