@@ -1,0 +1,60 @@
+import RoostModel
+
+/// Commands to conversations, wherever their actors live. Every call ends within its deadline: with an answer, or with
+/// `unavailable`, after which the same call (same client id) may safely be made again.
+public protocol ChatCommands: Sendable {
+    /// Answers after the message is durable. `notFound` for those who are not members, `readOnly`, `clientIdReused`.
+    func send(_ message: OutgoingMessage) async throws(RoostError) -> SentMessage
+
+    /// Moves the member's read position forward (delivered with it), or leaves it where it is.
+    func read(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition
+
+    func delivered(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition
+}
+
+public struct OutgoingMessage: Hashable, Sendable {
+    public let conversationID: ConversationID
+    public let senderID: UserID
+    public let clientID: String
+    /// Normalised and checked.
+    public let text: String
+
+    public init(conversationID: ConversationID, senderID: UserID, clientID: String, text: String) {
+        self.conversationID = conversationID
+        self.senderID = senderID
+        self.clientID = clientID
+        self.text = text
+    }
+}
+
+public struct SentMessage: Sendable {
+    public let seq: Seq
+    /// The message as JSON of the contract, without the REST-only fields: an object, ready to splice.
+    public let json: [UInt8]
+    /// False where the same send had been answered before.
+    public let isNew: Bool
+
+    public init(seq: Seq, json: [UInt8], isNew: Bool) {
+        self.seq = seq
+        self.json = json
+        self.isNew = isNew
+    }
+}
+
+/// Presence as the actors know it, before anyone's privacy is applied.
+public protocol PresenceQueries: Sendable {
+    /// One state per user, in order. `unavailable` where an owner is away.
+    func states(of users: [UserID]) async throws(RoostError) -> [PresenceState]
+}
+
+/// News for all nodes, at most once; each has a slower, certain way behind it.
+public protocol ClusterSignals: Sendable {
+    /// Closes the device's sockets and refuses its tokens everywhere.
+    func deviceRevoked(_ device: DeviceID)
+
+    /// The user's profile or settings changed.
+    func userChanged(_ user: UserID)
+
+    /// A conversation was made for these users: their sessions get it as an event.
+    func conversationOpened(_ conversation: ConversationID, members: [UserID])
+}
