@@ -29,8 +29,9 @@ let package = Package(
         .target(name: "EdgeCodec", dependencies: ["CZlib"]),
 
         // What long-lived parts run on, and the ports they speak to.
-        .target(name: "EventLoop", dependencies: ["CEpoll"]),
-        .target(name: "Runtime", dependencies: ["EventLoop"]),
+        .target(name: "Locks"),
+        .target(name: "EventLoop", dependencies: ["CEpoll", "Locks"]),
+        .target(name: "Runtime", dependencies: ["EventLoop", "Locks"]),
         .target(name: "Ports", dependencies: ["RoostModel"]),
 
         // Adapters.
@@ -63,6 +64,9 @@ let package = Package(
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
         .executableTarget(name: "roost-load", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
 
+        // Clocks, and servers of their own, for tests.
+        .target(name: "TestSupport", dependencies: ["Locks", "Runtime"], path: "Tests/TestSupport"),
+
         // Fast tests, no I/O beyond loopback.
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
         .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
@@ -70,7 +74,7 @@ let package = Package(
         .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore"]),
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
-        .testTarget(name: "RuntimeTests", dependencies: ["Runtime"]),
+        .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
         .testTarget(name: "ClusterMembershipTests", dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters"]),
@@ -81,10 +85,12 @@ let package = Package(
         // One suite against the memory twins and the real adapters.
         .testTarget(
             name: "PortContractTests",
-            dependencies: ["EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
+            dependencies: ["EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime", "TestSupport"]),
 
         // A whole cluster: real PostgreSQL, NATS, processes and sockets.
-        .testTarget(name: "EndToEndTests", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

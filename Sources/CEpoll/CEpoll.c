@@ -1,2 +1,8 @@
-// The module is header-only; SwiftPM wants a source file.
+#define _GNU_SOURCE
 #include "CEpoll.h"
+
+int roost_accept(int listener, struct sockaddr *address, socklen_t *length) {
+    return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
+}
+
+void roost_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }

@@ -1,6 +1,6 @@
 import CEpoll
 import Glibc
-import Synchronization
+import Locks
 
 /// A thread with an epoll set: timers, readiness of file descriptors and work handed in by other threads.
 ///
@@ -19,7 +19,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     private var stopping = false
 
     // Shared between threads.
-    private let inbox = Mutex(Inbox())
+    private let inbox = Locked(Inbox())
     private let thread = LoopThread()
 
     private struct Inbox {

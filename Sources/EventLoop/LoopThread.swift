@@ -1,20 +1,23 @@
 import CEpoll
 import Glibc
+import Locks
 import Synchronization
 
-/// The POSIX thread under an event loop.
-final class LoopThread: Sendable {
+/// A POSIX thread with a name: under an event loop, or one of a pool of workers.
+public final class LoopThread: Sendable {
     private struct State {
         var exited = false
         var waiters: [@Sendable () -> Void] = []
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let identifier = Atomic<UInt>(0)
 
-    var isCurrent: Bool { identifier.load(ordering: .relaxed) == UInt(pthread_self()) }
+    public init() {}
 
-    func start(name: String, _ body: @escaping @Sendable () -> Void) {
+    public var isCurrent: Bool { identifier.load(ordering: .relaxed) == UInt(pthread_self()) }
+
+    public func start(name: String, _ body: @escaping @Sendable () -> Void) {
         let box = Unmanaged.passRetained(Body(thread: self, name: name, run: body))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -28,7 +31,7 @@ final class LoopThread: Sendable {
     }
 
     /// Calls `waiter` once the thread has left its body, at once if it has already.
-    func onExit(_ waiter: @escaping @Sendable () -> Void) {
+    public func onExit(_ waiter: @escaping @Sendable () -> Void) {
         let exited = state.withLock { state in
             if !state.exited { state.waiters.append(waiter) }
             return state.exited

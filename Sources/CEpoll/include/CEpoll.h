@@ -1,8 +1,6 @@
 // The parts of Linux's socket interface that Swift's Glibc module does not show: epoll, eventfd and accept4.
 #pragma once
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
+// Without _GNU_SOURCE here: Swift's own Glibc module is built without it, and the two views of fd_set would differ.
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -26,15 +24,14 @@ static inline uint32_t roost_epoll_events(const struct epoll_event *event) { ret
 
 static inline int roost_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
-static inline int roost_accept(int listener, struct sockaddr *address, socklen_t *length) {
-    return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
-}
+int roost_accept(int listener, struct sockaddr *address, socklen_t *length);
 
 static inline int roost_tcp_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-static inline void roost_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
+// At most 15 bytes.
+void roost_name_thread(const char *name);
 
 enum {
     ROOST_EPOLLIN = EPOLLIN,

@@ -1,0 +1,2 @@
+// Whoever has the runtime has its lock.
+@_exported import Locks
