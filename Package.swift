@@ -65,7 +65,7 @@ let package = Package(
         .executableTarget(name: "roost-load", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
 
         // Clocks, and servers of their own, for tests.
-        .target(name: "TestSupport", dependencies: ["Locks", "Runtime"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["EventLoop", "Runtime"], path: "Tests/TestSupport"),
 
         // Fast tests, no I/O beyond loopback.
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
