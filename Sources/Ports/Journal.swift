@@ -69,93 +69,10 @@ public struct JournalEntry: Sendable {
     }
 }
 
-/// A member's new read and delivered positions.
-public struct PositionChange: Hashable, Sendable {
-    public let userID: UserID
-    public var readSeq: Seq
-    public var deliveredSeq: Seq
-    public let at: Timestamp
-
-    public init(userID: UserID, readSeq: Seq, deliveredSeq: Seq, at: Timestamp) {
-        self.userID = userID
-        self.readSeq = readSeq
-        self.deliveredSeq = deliveredSeq
-        self.at = at
-    }
-}
-
 public enum JournalOutcome: Sendable, Hashable {
     case committed
     /// A `seq` or a sender's client id of the entry exists already: the actor must load again.
     case conflict
-}
-
-/// What an actor knows of its conversation when it wakes.
-public struct ConversationSnapshot: Sendable, Hashable {
-    public struct Member: Sendable, Hashable {
-        public let userID: UserID
-        public let role: MemberRole
-        public let joinedAt: Timestamp
-        public var readSeq: Seq
-        public var deliveredSeq: Seq
-        public var sharesReadReceipts: Bool
-
-        public init(
-            userID: UserID, role: MemberRole, joinedAt: Timestamp, readSeq: Seq, deliveredSeq: Seq, sharesReadReceipts: Bool
-        ) {
-            self.userID = userID
-            self.role = role
-            self.joinedAt = joinedAt
-            self.readSeq = readSeq
-            self.deliveredSeq = deliveredSeq
-            self.sharesReadReceipts = sharesReadReceipts
-        }
-    }
-
-    public let id: ConversationID
-    public let kind: ConversationKind
-    /// The counter.
-    public let head: Seq
-    public let members: [Member]
-    /// Whether the dirty mark is set.
-    public let isActive: Bool
-    public let isReadOnly: Bool
-
-    public init(
-        id: ConversationID, kind: ConversationKind, head: Seq, members: [Member], isActive: Bool, isReadOnly: Bool
-    ) {
-        self.id = id
-        self.kind = kind
-        self.head = head
-        self.members = members
-        self.isActive = isActive
-        self.isReadOnly = isReadOnly
-    }
-}
-
-/// What makes a send idempotent.
-public struct MessageKey: Hashable, Sendable {
-    public let conversationID: ConversationID
-    public let senderID: UserID
-    public let clientID: String
-
-    public init(conversationID: ConversationID, senderID: UserID, clientID: String) {
-        self.conversationID = conversationID
-        self.senderID = senderID
-        self.clientID = clientID
-    }
-}
-
-public struct SettleEntry: Hashable, Sendable {
-    public let conversationID: ConversationID
-    public let head: Seq
-    public let lastActivityAt: Timestamp
-
-    public init(conversationID: ConversationID, head: Seq, lastActivityAt: Timestamp) {
-        self.conversationID = conversationID
-        self.head = head
-        self.lastActivityAt = lastActivityAt
-    }
 }
 
 public struct RecentMessage: Sendable, Hashable {

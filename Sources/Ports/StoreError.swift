@@ -34,15 +34,3 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
 
     public var description: String { detail.isEmpty ? code.rawValue : "\(code.rawValue): \(detail)" }
 }
-
-/// A part of a list, and where the next part begins.
-public struct Page<Item: Sendable>: Sendable {
-    public var items: [Item]
-    /// Opaque; nil at the end.
-    public var nextCursor: String?
-
-    public init(items: [Item], nextCursor: String?) {
-        self.items = items
-        self.nextCursor = nextCursor
-    }
-}
