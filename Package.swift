@@ -71,7 +71,7 @@ let package = Package(
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
         .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
         .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
-        .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore"]),
+        .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel"]),
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),

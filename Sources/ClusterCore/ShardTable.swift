@@ -1,0 +1,91 @@
+import RoostModel
+
+/// Who owns each shard, as of one version of the cluster's view. Lookup is an array access.
+public struct ShardTable: Hashable, Sendable {
+    public let version: Int64
+    /// All shards of all kinds, by ``ShardID/tableIndex``.
+    public let records: [ShardRecord]
+
+    /// Shards that `records` does not name are unowned, with epoch 0.
+    public init(version: Int64, records: [ShardRecord]) {
+        var table = ShardID.all.map { ShardRecord(id: $0, owner: nil, epoch: Epoch(0), target: nil) }
+        for record in records where record.id.isValid { table[record.id.tableIndex] = record }
+        self.version = version
+        self.records = table
+    }
+
+    public init(_ snapshot: ClusterSnapshot) {
+        self.init(version: snapshot.version, records: snapshot.shards)
+    }
+
+    /// The table before anything is known: nobody owns anything.
+    public static let empty = ShardTable(version: 0, records: [])
+
+    /// - Precondition: `shard` is one of ``RoostModel/ShardKind/count``.
+    @inlinable
+    public subscript(shard: ShardID) -> ShardRecord { records[shard.tableIndex] }
+
+    @inlinable
+    public func owner(of shard: ShardID) -> NodeIdentity? { records[shard.tableIndex].owner }
+
+    @inlinable
+    public func epoch(of shard: ShardID) -> Epoch { records[shard.tableIndex].epoch }
+
+    /// Where the shard is moving to, if it is.
+    @inlinable
+    public func target(of shard: ShardID) -> NodeIdentity? { records[shard.tableIndex].target }
+
+    public func shards(ownedBy node: NodeIdentity) -> [ShardID] {
+        records.filter { $0.owner == node }.map(\.id)
+    }
+
+    /// What happened to `node`'s shards between `old` and this table.
+    public func changes(since old: ShardTable, for node: NodeIdentity) -> ShardChanges {
+        var changes = ShardChanges()
+        for (before, after) in zip(old.records, records) where before != after {
+            let owned = before.owner == node
+            let owns = after.owner == node
+            // A higher epoch means that another owner may have come between, or a new life of the shard began.
+            if owns && (!owned || before.epoch != after.epoch) { changes.gained.append(after) }
+            if owned && (!owns || before.epoch != after.epoch) { changes.lost.append(before) }
+            let wasMoving = owned && before.target != nil && before.epoch == after.epoch
+            if owns, after.target != nil, !wasMoving || before.target != after.target { changes.leaving.append(after) }
+            if !owns, after.target == node, before.target != node || before.owner != after.owner { changes.arriving.append(after) }
+        }
+        return changes
+    }
+}
+
+/// One node's part in the difference of two shard tables. A shard that was lost and gained again stands in both lists.
+public struct ShardChanges: Hashable, Sendable {
+    /// Owned now and not before, or with another epoch. As they are now.
+    public var gained: [ShardRecord] = []
+    /// Owned before and no longer, or with another epoch. As they were.
+    public var lost: [ShardRecord] = []
+    /// Owned, and newly told to move to a target.
+    public var leaving: [ShardRecord] = []
+    /// Owned by another, and newly told to move here.
+    public var arriving: [ShardRecord] = []
+
+    public init() {}
+
+    public var isEmpty: Bool { gained.isEmpty && lost.isEmpty && leaving.isEmpty && arriving.isEmpty }
+}
+
+extension ShardID {
+    /// The shard's place among all shards of all kinds: dense, from 0, the same in every process of a release.
+    @inlinable
+    public var tableIndex: Int {
+        switch kind {
+        case .conversation: number
+        case .presence: ShardKind.conversation.count + number
+        }
+    }
+
+    public var isValid: Bool { number >= 0 && number < kind.count }
+
+    /// Every shard, by ``tableIndex``.
+    public static let all: [ShardID] = ShardKind.allCases.flatMap { kind in
+        (0..<kind.count).map { ShardID(kind: kind, number: $0) }
+    }
+}
