@@ -23,8 +23,8 @@ import Testing
         #expect([first.ordinal, second.ordinal] == [0, 1])
         #expect(first.id < second.id)
         #expect(queue.depth(of: "a") == 2)
-        #expect(queue.answered(first.id) == 1)
-        #expect(queue.answered(first.id) == nil)
+        same(queue.answered(first.id), 1)
+        same(queue.answered(first.id), nil)
         #expect(queue.depth(of: "a") == 1)
         #expect(queue.count == 1)
     }
@@ -34,7 +34,7 @@ import Testing
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
         queue.answered(first.id)
         let second = try sent(queue.submit(2, to: "b", deadline: 10))
-        #expect(queue.answered(first.id) == nil)
+        same(queue.answered(first.id), nil)
         #expect(queue.contains(second.id))
     }
 
@@ -43,49 +43,49 @@ import Testing
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
         let second = try sent(queue.submit(2, to: "a", deadline: 10))
         let third = try sent(queue.submit(3, to: "a", deadline: 10))
-        #expect(queue.refused(second))
-        #expect(!queue.refused(third))
+        same(queue.refused(second), true)
+        same(queue.refused(third), false)
         guard case .held = queue.submit(4, to: "a", deadline: 10) else {
             Issue.record("not held")
             return
         }
         _ = try sent(queue.submit(9, to: "b", deadline: 10))
         // An answer of the old owner still counts.
-        #expect(queue.answered(first.id) == 1)
+        same(queue.answered(first.id), 1)
         let again = queue.resend("a")
         #expect(again.map(\.payload) == [2, 3, 4])
         #expect(again.map(\.ticket.ordinal) == [0, 1, 2])
         #expect(again.allSatisfy { $0.ticket.stream > second.stream })
         // News of the sending before the repair is no news.
-        #expect(!queue.refused(second))
+        same(queue.refused(second), false)
         let fifth = try sent(queue.submit(5, to: "a", deadline: 10))
         #expect(fifth.stream == again[0].ticket.stream)
         #expect(fifth.ordinal == 3)
-        #expect(queue.refused(again[0].ticket))
+        same(queue.refused(again[0].ticket), true)
     }
 
     @Test func aLostNodeRepairsItsAddressesOnly() throws {
         var queue = Queue()
         for address in ["a", "b", "c"] { _ = try sent(queue.submit(0, to: address, deadline: 10)) }
-        #expect(queue.beginRepair(where: { $0 != "b" }).sorted() == ["a", "c"])
+        same(queue.beginRepair(where: { $0 != "b" }).sorted(), ["a", "c"])
         #expect(queue.isRepairing("a"))
         #expect(!queue.isRepairing("b"))
-        #expect(queue.beginRepair(where: { _ in true }) == ["b"])
+        same(queue.beginRepair(where: { _ in true }), ["b"])
     }
 
     @Test func anEmptyAddressInRepairHoldsUntilResend() throws {
         var queue = Queue()
-        #expect(queue.beginRepair(of: "a"))
-        #expect(!queue.beginRepair(of: "a"))
-        #expect(queue.resend("a").isEmpty)
+        same(queue.beginRepair(of: "a"), true)
+        same(queue.beginRepair(of: "a"), false)
+        same(queue.resend("a").isEmpty, true)
         _ = try sent(queue.submit(1, to: "a", deadline: 10))
-        #expect(queue.beginRepair(of: "a"))
+        same(queue.beginRepair(of: "a"), true)
         guard case .held(let id) = queue.submit(2, to: "a", deadline: 10) else {
             Issue.record("not held")
             return
         }
-        #expect(queue.answered(id) == 2)
-        #expect(queue.resend("a").map(\.payload) == [1])
+        same(queue.answered(id), 2)
+        same(queue.resend("a").map(\.payload), [1])
     }
 
     @Test func expiryIsInOrderAndOnlyOfTheDue() throws {
@@ -94,13 +94,13 @@ import Testing
         _ = try sent(queue.submit(2, to: "b", deadline: 10))
         let third = try sent(queue.submit(3, to: "a", deadline: 20))
         #expect(queue.nextExpiry == 10)
-        #expect(queue.expire(at: 9).isEmpty)
+        same(queue.expire(at: 9).isEmpty, true)
         let due = queue.expire(at: 20)
         #expect(due.map(\.payload) == [2, 3])
         #expect(due.map(\.address) == ["b", "a"])
-        #expect(queue.answered(third.id) == nil)
+        same(queue.answered(third.id), nil)
         #expect(queue.nextExpiry == 30)
-        #expect(queue.expire(at: 30).map(\.payload) == [1])
+        same(queue.expire(at: 30).map(\.payload), [1])
         #expect(queue.count == 0)
     }
 
@@ -108,9 +108,9 @@ import Testing
         var queue = Queue(limits: .init(perAddress: 2, total: 3))
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
         _ = try sent(queue.submit(2, to: "a", deadline: 10))
-        #expect(queue.submit(3, to: "a", deadline: 10) == .full)
+        same(queue.submit(3, to: "a", deadline: 10), .full)
         _ = try sent(queue.submit(4, to: "b", deadline: 10))
-        #expect(queue.submit(5, to: "c", deadline: 10) == .full)
+        same(queue.submit(5, to: "c", deadline: 10), .full)
         queue.answered(first.id)
         _ = try sent(queue.submit(6, to: "c", deadline: 10))
     }
@@ -146,9 +146,9 @@ import Testing
                 let place = Int.random(in: 0..<model[busy]!.count, using: &random)
                 let entry = model[busy]!.remove(at: place)
                 if model[busy]!.isEmpty { model[busy] = nil }
-                #expect(queue.answered(entry.id) == entry.payload)
+                same(queue.answered(entry.id), entry.payload)
             case 8:
-                #expect(queue.beginRepair(of: address) == repairing.insert(address).inserted)
+                same(queue.beginRepair(of: address), repairing.insert(address).inserted)
             default:
                 let address = repairing.sorted().randomElement(using: &random) ?? address
                 let again = queue.resend(address)

@@ -1,4 +1,5 @@
 import RoostModel
+import Testing
 
 /// SplitMix64: the same run for the same seed.
 struct SeededRandom: RandomNumberGenerator {
@@ -25,4 +26,9 @@ func record(_ identity: NodeIdentity, _ state: NodeRecord.State = .up, lease: Do
     NodeRecord(
         identity: identity, state: state, leaseRemaining: lease, url: "", adminURL: "", version: "1",
         startedAt: Timestamp(milliseconds: 0))
+}
+
+/// Expects equality of values that mutating calls answer, which `#expect` cannot take as operands.
+func same<Value: Equatable>(_ value: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation) {
+    #expect(value == expected, sourceLocation: sourceLocation)
 }
