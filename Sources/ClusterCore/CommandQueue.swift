@@ -111,6 +111,11 @@ public struct CommandQueue<Address: Hashable, Payload> {
         return remove(slot)
     }
 
+    /// Where an unanswered command goes; nil where it has ended.
+    public func address(of id: UInt64) -> Address? {
+        slot(of: id).flatMap { lines[Int(slots[Int($0)].line)].address }
+    }
+
     /// Whether the command is still unanswered.
     public func contains(_ id: UInt64) -> Bool { slot(of: id) != nil }
 

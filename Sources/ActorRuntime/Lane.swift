@@ -1,0 +1,155 @@
+import EventLoop
+import Ports
+import RoostModel
+import Runtime
+
+/// A loop that hosts actors. An actor's lane is fixed by its id, so everything about it happens on one thread, in order.
+/// Confined to its loop.
+public final class Lane: @unchecked Sendable {
+    public typealias Factory = (ActorAddress, Lane) -> any HostedActor
+
+    public let endpoint: Endpoint
+    /// 0-based among the node's lanes.
+    public let index: Int
+
+    private let system: RoostActorSystem
+    private let wallClock: @Sendable () -> Timestamp
+    private var activations: [ActorAddress: any HostedActor] = [:]
+    private var factories: [ShardKind: Factory] = [:]
+    /// Shards that are about to move: nothing is admitted for them, though the table still names this node.
+    private var closed: Set<ShardID> = []
+
+    public var loop: EventLoop { endpoint.loop }
+
+    init(endpoint: Endpoint, index: Int, system: RoostActorSystem, wallClock: @escaping @Sendable () -> Timestamp) {
+        self.endpoint = endpoint
+        self.index = index
+        self.system = system
+        self.wallClock = wallClock
+    }
+
+    /// Says how actors of a kind are made. Call before the system starts.
+    public func register(_ kind: ShardKind, _ factory: @escaping Factory) {
+        factories[kind] = factory
+    }
+
+    // MARK: Calls
+
+    /// Hands a call to its actor, waking it first where it sleeps.
+    func deliver(_ call: InboundCall) {
+        let routing = endpoint.routing
+        guard routing.isServing else { return answer(call, .failure(.unavailable)) }
+        guard routing.isOwnedHere(call.address.shard),
+            !closed.contains(call.address.shard), let actor = activation(of: call.address)
+        else { return answer(call, .notOwner) }
+        if call.verb == CommonVerb.perform {
+            system.perform(call, on: actor, lane: self)
+        } else {
+            Self.enter(actor, call)
+        }
+    }
+
+    /// Answers a call that one of this lane's actors received.
+    public func answer(_ call: InboundCall, _ outcome: CallOutcome) {
+        endpoint.answer(call, outcome)
+    }
+
+    private static func enter(_ actor: some HostedActor, _ call: InboundCall) {
+        actor.assumeIsolated { $0.receive(call) }
+    }
+
+    // MARK: Activation
+
+    /// The actor at `address`, woken where needed; nil where this node does not know how to make one.
+    public func activation(of address: ActorAddress) -> (any HostedActor)? {
+        if let actor = activations[address] { return actor }
+        guard let factory = factories[address.kind] else { return nil }
+        let actor = RoostActorSystem.$activating.withValue(address) { factory(address, self) }
+        activations[address] = actor
+        system.metrics.activations.increment()
+        return actor
+    }
+
+    /// The actor at `address` if it is awake.
+    public func existing(_ address: ActorAddress) -> (any HostedActor)? { activations[address] }
+
+    public var activeCount: Int { activations.count }
+
+    public func forEachActive(_ body: (any HostedActor) -> Void) {
+        for actor in activations.values { body(actor) }
+    }
+
+    func startTimers() {
+        loop.schedule(after: .seconds(5)) { [self] in
+            sweep()
+            startTimers()
+        }
+    }
+
+    /// Drops actors that have been idle long enough.
+    func sweep() {
+        let now = wallClock()
+        for (address, actor) in activations where Self.mayPassivate(actor, now) {
+            activations[address] = nil
+            system.metrics.passivations.increment()
+        }
+    }
+
+    private static func mayPassivate(_ actor: some HostedActor, _ now: Timestamp) -> Bool {
+        actor.assumeIsolated { $0.mayPassivate(at: now) }
+    }
+
+    // MARK: Shards that come and go
+
+    /// Stops admission to `shards` and retires their actors; `done` runs on the lane once the last one has finished.
+    func close(_ shards: Set<ShardID>, _ done: @escaping () -> Void) {
+        closed.formUnion(shards)
+        retire(where: { shards.contains($0.shard) }, done)
+    }
+
+    /// Drops what this node no longer owns, and opens what it was given again.
+    func routingChanged() {
+        let routing = endpoint.routing
+        closed = closed.filter { routing.isOwnedHere($0) }
+        retire(where: { !routing.isOwnedHere($0.shard) }, {})
+    }
+
+    /// Shards whose move was called off.
+    func reopen(_ shards: Set<ShardID>) { closed.subtract(shards) }
+
+    /// Retires every actor: this incarnation is over.
+    func retireAll(_ done: @escaping () -> Void = {}) {
+        retire(where: { _ in true }, done)
+    }
+
+    private func retire(where matches: (ActorAddress) -> Bool, _ done: @escaping () -> Void) {
+        let leaving = activations.filter { matches($0.key) }
+        guard !leaving.isEmpty else { return done() }
+        let countdown = Countdown(leaving.count, done)
+        for (address, actor) in leaving {
+            activations[address] = nil
+            Self.retire(actor) { countdown.signal() }
+        }
+    }
+
+    private static func retire(_ actor: some HostedActor, _ done: @escaping () -> Void) {
+        nonisolated(unsafe) let done = done  // stays on the lane
+        actor.assumeIsolated { $0.retire(done) }
+    }
+}
+
+/// Runs a closure when a number of things have happened. Confined to one loop.
+final class Countdown {
+    private var remaining: Int
+    private let done: () -> Void
+
+    init(_ count: Int, _ done: @escaping () -> Void) {
+        remaining = count
+        self.done = done
+    }
+
+    func signal() {
+        remaining -= 1
+        if remaining == 0 { done() }
+    }
+}

@@ -1,0 +1,32 @@
+import ClusterCore
+import RoostModel
+
+/// What an endpoint knows of the cluster: a copy on every loop, replaced as a whole.
+public struct Routing: Sendable {
+    /// Nil until this node has joined.
+    public var identity: NodeIdentity?
+    public var table: ShardTable
+    public var live: Set<NodeIdentity>
+    /// Whether this node's lease lets it serve.
+    public var isServing: Bool
+
+    public init(identity: NodeIdentity?, table: ShardTable, live: Set<NodeIdentity>, isServing: Bool) {
+        self.identity = identity
+        self.table = table
+        self.live = live
+        self.isServing = isServing
+    }
+
+    public func isOwnedHere(_ shard: ShardID) -> Bool {
+        guard let identity, let owner = table.owner(of: shard) else { return false }
+        return owner.incarnation == identity.incarnation
+    }
+
+    public func isHere(_ node: NodeIdentity) -> Bool { node.incarnation == identity?.incarnation }
+
+    /// The live owner of an actor; nil while its shard has none.
+    public func owner(of address: ActorAddress) -> NodeIdentity? {
+        guard let owner = table.owner(of: address.shard), live.contains(owner) else { return nil }
+        return owner
+    }
+}
