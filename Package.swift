@@ -35,7 +35,7 @@ let package = Package(
         .target(name: "Ports", dependencies: ["RoostModel"]),
 
         // Adapters.
-        .target(name: "MemoryAdapters", dependencies: ["Ports", "RoostModel", "Runtime"]),
+        .target(name: "MemoryAdapters", dependencies: ["EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(name: "NATSBus", dependencies: ["CNATS", "Ports", "Runtime"]),
         .target(name: "PostgresStore", dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Runtime"]),

@@ -19,7 +19,7 @@ public protocol Journal: AnyObject {
     func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void)
 
     /// Clears the dirty marks of conversations that went quiet, writing what the marks stood for. Under the same fence; entries
-    /// whose head moved meanwhile are left marked.
+    /// whose head moved meanwhile are left marked. A commit that follows must set the mark again, even if this one failed.
     func settle(_ entries: [SettleEntry], fence: JournalFence, completion: @escaping (Result<Void, StoreError>) -> Void)
 
     /// Messages of marked conversations in `shards` made at or after `since`, oldest first within a conversation, at most
@@ -73,6 +73,9 @@ public enum JournalOutcome: Sendable, Hashable {
     case committed
     /// A `seq` or a sender's client id of the entry exists already: the actor must load again.
     case conflict
+    /// The database does not take the entry's data, now or ever (a NUL in a text, say): its messages were let through by a
+    /// validation above that should have stopped them. Others of the batch are not touched by it.
+    case refused
 }
 
 public struct RecentMessage: Sendable, Hashable {
