@@ -71,6 +71,19 @@ public struct MessageKey: Hashable, Sendable {
         self.senderID = senderID
         self.clientID = clientID
     }
+
+    /// Client ids are compared by their bytes, as the store does; equality of strings would be canonical equivalence.
+    public static func == (left: MessageKey, right: MessageKey) -> Bool {
+        left.conversationID == right.conversationID && left.senderID == right.senderID
+            && left.clientID.utf8.elementsEqual(right.clientID.utf8)
+    }
+
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(conversationID)
+        hasher.combine(senderID)
+        var clientID = clientID
+        clientID.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    }
 }
 
 public struct SettleEntry: Hashable, Sendable {
