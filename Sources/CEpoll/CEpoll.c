@@ -1,3 +1,4 @@
+// What needs _GNU_SOURCE stays out of the header: with it glibc's types look different to Swift than in its own Glibc module.
 #define _GNU_SOURCE
 #include "CEpoll.h"
 

@@ -34,7 +34,7 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     }
 
     private struct Watch {
-        let handler: any ReadinessHandler
+        var handler: any ReadinessHandler
         var generation: UInt32
     }
 
@@ -136,6 +136,11 @@ public final class EventLoop: SerialExecutor, @unchecked Sendable {
     public func update(_ descriptor: Int32, _ interest: Readiness) {
         guard let watch = watches[Int(descriptor)] else { return }
         _ = roost_epoll_control(epoll, EPOLL_CTL_MOD, descriptor, interest.rawValue, Self.key(descriptor, watch.generation))
+    }
+
+    /// Hands a watched descriptor over to another handler, with no system call.
+    public func rewatch(_ descriptor: Int32, handler: any ReadinessHandler) {
+        watches[Int(descriptor)]?.handler = handler
     }
 
     /// Stops reporting; call before the descriptor is closed.

@@ -24,13 +24,26 @@ static inline uint32_t roost_epoll_events(const struct epoll_event *event) { ret
 
 static inline int roost_eventfd(void) { return eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC); }
 
+// With SOCK_NONBLOCK and SOCK_CLOEXEC set.
 int roost_accept(int listener, struct sockaddr *address, socklen_t *length);
 
 static inline int roost_tcp_socket(int family) {
     return socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 }
 
-// At most 15 bytes.
+// A gathered write that raises no SIGPIPE.
+static inline ssize_t roost_send(int fd, struct iovec *segments, size_t count) {
+    struct msghdr message = {0};
+    message.msg_iov = segments;
+    message.msg_iovlen = count;
+    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+static inline int roost_set_option(int fd, int level, int option, int value) {
+    return setsockopt(fd, level, option, &value, sizeof value);
+}
+
+// Names the calling thread, in at most 15 bytes.
 void roost_name_thread(const char *name);
 
 enum {
@@ -39,4 +52,9 @@ enum {
     ROOST_EPOLLERR = EPOLLERR,
     ROOST_EPOLLHUP = EPOLLHUP,
     ROOST_EPOLLRDHUP = EPOLLRDHUP,
+    ROOST_SOL_SOCKET = SOL_SOCKET,
+    ROOST_SO_REUSEADDR = SO_REUSEADDR,
+    ROOST_SO_REUSEPORT = SO_REUSEPORT,
+    ROOST_IPPROTO_TCP = IPPROTO_TCP,
+    ROOST_TCP_NODELAY = TCP_NODELAY,
 };
