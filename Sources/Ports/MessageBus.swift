@@ -2,27 +2,61 @@
 ///
 /// Publishing never blocks and never buffers across a lost connection: a bus that is away says so at once, and the caller decides.
 public protocol MessageBus: Sendable {
-    /// The largest payload in bytes that ``publish(_:to:)`` accepts.
+    /// The largest payload in bytes; the server says it, so a reconnection may change it.
     var maximumPayloadBytes: Int { get }
 
     var state: BusState { get }
 
+    /// Sends to all who subscribe now. Returns when the message is on its way, not when it has arrived.
+    ///
     /// - Throws: ``BusError`` with `disconnected` or `tooLarge`.
     func publish(_ payload: [UInt8], to subject: Subject) throws(BusError)
 
     /// Calls `handler` for each message, in the order of arrival, never two at once for one subscription, on a thread of the bus.
     /// The handler must not block. A backlog over the bus's bound is dropped and reported as ``BusEvent/slowConsumer``.
+    ///
+    /// Allowed while disconnected, and kept across disconnections. What this process publishes afterwards is seen; what others
+    /// publish is seen for certain only after ``synchronize(timeout:)``.
+    ///
+    /// - Returns: what keeps the subscription; it ends when that is released or cancelled.
+    /// - Throws: ``BusError`` with `disconnected` where the bus was never started or has been stopped.
     func subscribe(to subject: Subject, handler: @escaping @Sendable (BusMessage) -> Void) throws(BusError) -> any BusSubscription
 
-    /// One question, one answer. Fails with `noResponders` at once where nobody subscribes, with `timedOut` after `timeout`.
-    func request(_ payload: [UInt8], to subject: Subject, timeout: Duration) async throws(BusError) -> [UInt8]
+    /// One question, one answer: `completion` is called once, on a thread of the bus, never before this returns.
+    ///
+    /// Fails with `noResponders` at once where nobody subscribes, with `timedOut` after `timeout`, with `disconnected` when the
+    /// connection is or goes away (the question may have arrived), and with `tooLarge`.
+    func request(
+        _ payload: [UInt8], to subject: Subject, timeout: Duration,
+        completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void)
 
-    /// Calls `observer` on each change, on a thread of the bus.
+    /// Calls `completion` once everything this process published and subscribed before has reached the server.
+    func synchronize(timeout: Duration, completion: @escaping @Sendable (Result<Void, BusError>) -> Void)
+
+    /// Calls `observer` on each change, one call at a time, on a thread of the bus.
     func observe(_ observer: @escaping @Sendable (BusEvent) -> Void)
 }
 
+extension MessageBus {
+    /// As ``request(_:to:timeout:completion:)``. The task's cancellation does not end it early.
+    public func request(_ payload: [UInt8], to subject: Subject, timeout: Duration) async throws(BusError) -> [UInt8] {
+        let result = await withCheckedContinuation { continuation in
+            request(payload, to: subject, timeout: timeout) { continuation.resume(returning: $0) }
+        }
+        return try result.get()
+    }
+
+    /// As ``synchronize(timeout:completion:)``.
+    public func synchronize(timeout: Duration) async throws(BusError) {
+        let result = await withCheckedContinuation { continuation in
+            synchronize(timeout: timeout) { continuation.resume(returning: $0) }
+        }
+        try result.get()
+    }
+}
+
 public protocol BusSubscription: AnyObject, Sendable {
-    /// No handler call begins after this returns.
+    /// No handler call begins after this returns; one that has begun may still be under way. May be called by the handler.
     func cancel()
 }
 
@@ -42,8 +76,9 @@ public struct BusMessage: Sendable {
 public enum BusState: Sendable { case connected, disconnected }
 
 public enum BusEvent: Sendable, Equatable {
+    /// Until ``reconnected``, publishing and asking fail at once.
     case disconnected
-    /// Connected again; whatever was published by anyone in between may be lost.
+    /// Connected again, or for the first time after a start without a server. Whatever anyone published in between is lost.
     case reconnected
     /// This process took messages too slowly, and some were dropped.
     case slowConsumer
@@ -71,7 +106,16 @@ public struct Subject: Hashable, Sendable, CustomStringConvertible {
 }
 
 public struct BusError: Error, Sendable, CustomStringConvertible {
-    public enum Code: String, Sendable { case disconnected, tooLarge, noResponders, timedOut, refused }
+    public enum Code: String, Sendable {
+        /// No connection now, or not started, or stopped.
+        case disconnected
+        /// Over ``MessageBus/maximumPayloadBytes``.
+        case tooLarge
+        case noResponders
+        case timedOut
+        /// The server or the library does not accept it: credentials, permissions, out of memory.
+        case refused
+    }
 
     public let code: Code
     public let detail: String
