@@ -1,0 +1,101 @@
+import EdgeServer
+import RoostModel
+import RoostProtocol
+import Runtime
+
+/// Makes the handler of an authenticated-to-be socket on `/v1/ws`. Called on the socket's loop.
+public typealias SessionFactory = @Sendable (WebSocketConnection) -> any WebSocketHandler
+
+/// The public listener's application: the HTTP API, the upgrade to the socket, and the echo where it is switched on.
+public final class Gateway: EdgeHandler {
+    public static let subprotocol = "roost.v1"
+    private static let socketPath = ["v1", "ws"]
+    private static let echoPath = ["echo"]
+
+    private let api: API
+    private let served: ServedRequests
+    private let origins: Origins
+    private let offersEcho: Bool
+    private let makeSession: SessionFactory
+
+    /// - Parameters:
+    ///   - executor: started before the listener, stopped after it.
+    ///   - isReady: what `/readyz` says; cheap, any thread.
+    ///   - makeSession: for each socket whose handshake was accepted.
+    public init(
+        backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, executor: RequestExecutor,
+        settings: GatewaySettings = GatewaySettings(), isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger,
+        makeSession: @escaping SessionFactory
+    ) {
+        let routes =
+            HealthRoutes(isReady: isReady).routes
+            + AuthRoutes(backend: backend, authenticator: authenticator, passwords: passwords).routes
+            + UserRoutes(backend: backend).routes
+            + ConversationRoutes(backend: backend, now: { authenticator.currentTime }).routes
+            + MessageRoutes(backend: backend).routes
+        origins = Origins(settings.allowedOrigins)
+        api = API(
+            routes, guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, logger: logger)
+        served = ServedRequests(api: api, executor: executor, metrics: metrics, listener: "public", logger: logger)
+        offersEcho = settings.offersEcho
+        self.makeSession = makeSession
+    }
+
+    public func admit(_ head: HTTPRequestHead) -> Admission {
+        if head.pathSegments == Self.socketPath { return admitSocket(head) { self.sessionAcceptance(head) } }
+        if offersEcho, head.pathSegments == Self.echoPath { return admitSocket(head) { .webSocket(EchoEndpoint.acceptance()) } }
+        return served.admit(head)
+    }
+
+    public func handle(_ request: HTTPRequest, _ responder: HTTPResponder) {
+        served.handle(request) { responder.respond($0) }
+    }
+
+    public func fault(_ status: Int, code: String, requestID: String) -> HTTPResponse {
+        .fault(status, code: code, requestID: requestID)
+    }
+
+    private func admitSocket(_ head: HTTPRequestHead, _ accept: () -> Admission) -> Admission {
+        guard head.method == "GET" else {
+            return .respond(.methodNotAllowed(["GET"], requestID: head.requestID))
+        }
+        guard origins.mayConnect(head.headers) else {
+            return .respond(api.failure(RoostError(.forbidden, "this origin may not connect"), head))
+        }
+        return accept()
+    }
+
+    /// Clients that offer no subprotocol get the only one there is. Those that offer others are refused: browsers would fail a
+    /// connection that took none of their offers, without saying why.
+    private func sessionAcceptance(_ head: HTTPRequestHead) -> Admission {
+        let offered = WebSocketHandshake.subprotocols(head)
+        guard offered.isEmpty || offered.contains(Self.subprotocol) else {
+            return .respond(api.failure(RoostError(.badParameter, "the subprotocol is \(Self.subprotocol)"), head))
+        }
+        return .webSocket(
+            WebSocketAcceptance(
+                subprotocol: offered.isEmpty ? nil : Self.subprotocol, maxMessageBytes: Limits.socketMessageBytes,
+                compression: true, makeHandler: makeSession))
+    }
+}
+
+extension HTTPResponse {
+    /// A problem that the server below found; some of its words are HTTP's own and not among ``ErrorCode``.
+    static func fault(_ status: Int, code: String, requestID: String) -> HTTPResponse {
+        if let known = ErrorCode(rawValue: code), known.status == status { return .problem(RoostError(known), requestID: requestID) }
+        if status == 500 { return .problem(RoostError(.internalError), requestID: requestID) }
+        var headers = [("Content-Type", "application/problem+json")]
+        // RFC 9110 §15.5.22, RFC 6455 §4.4.
+        if status == 426 { headers += [("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13")] }
+        let body = JSONWriter.written { writer in
+            writer.object {
+                $0.member("type", "about:blank")
+                $0.member("title", "The request cannot be served")
+                $0.member("status", status)
+                $0.member("code", code)
+                $0.member("requestId", requestID)
+            }
+        }
+        return HTTPResponse(status: status, headers: headers, body: .bytes(body))
+    }
+}

@@ -1,0 +1,34 @@
+import Runtime
+
+/// What the gateway can be told. ``settings`` declares it for the configuration of a process.
+public struct GatewaySettings: Sendable {
+    public static let allowedOriginsSetting = Setting<[String]>.list(
+        "ROOST_ALLOWED_ORIGINS", default: [], allowed: "origins such as https://app.example, separated by commas, or *",
+        help: "web pages of other hosts that may call the API and open sockets",
+        accepts: { $0 == "*" || isOrigin($0) })
+    public static let echoSetting = Setting<Bool>.bool(
+        "ROOST_ECHO_ENDPOINT", default: false, help: "offer a WebSocket echo at /echo, for conformance runs only")
+    public static let accessTokenSetting = Setting<Duration>.seconds(
+        "ROOST_ACCESS_TOKEN_SECONDS", default: 900, in: 1...86_400, help: "how long an access token lives")
+
+    public static let settings: [any DeclaredSetting] = [allowedOriginsSetting, echoSetting, accessTokenSetting]
+
+    /// As browsers send them in `Origin`; `*` for all.
+    public var allowedOrigins: [String] = []
+    public var offersEcho = false
+
+    public init() {}
+
+    public init(_ configuration: Configuration) {
+        allowedOrigins = configuration[Self.allowedOriginsSetting]
+        offersEcho = configuration[Self.echoSetting]
+    }
+
+    /// `scheme://host[:port]`, without a path (RFC 6454 §6.2).
+    private static func isOrigin(_ text: String) -> Bool {
+        guard let mark = text.firstRange(of: "://"), mark.lowerBound > text.startIndex else { return false }
+        let authority = text[mark.upperBound...]
+        let forbidden: Set<Character> = ["/", "?", "#", "@", " "]
+        return !authority.isEmpty && !authority.contains(where: forbidden.contains)
+    }
+}

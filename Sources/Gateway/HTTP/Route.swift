@@ -1,0 +1,84 @@
+import EdgeServer
+import RoostModel
+
+/// One line of the table of routes: what is asked how, who may ask, and what answers.
+struct Route: Sendable {
+    enum Method: String, Sendable, CaseIterable { case get = "GET", post = "POST", patch = "PATCH", put = "PUT", delete = "DELETE" }
+
+    enum Body: Sendable {
+        /// What comes is not looked at.
+        case ignored
+        /// JSON, or nothing.
+        case optional
+        case required
+    }
+
+    enum Handler: Sendable {
+        /// Anybody.
+        case open(@Sendable (RequestContext) async throws(RoostError) -> HTTPResponse)
+        /// Whoever has a valid access token.
+        case user(@Sendable (RequestContext, Caller) async throws(RoostError) -> HTTPResponse)
+        /// Whoever has the operators' token.
+        case admin(@Sendable (RequestContext) async throws(RoostError) -> HTTPResponse)
+    }
+
+    let method: Method
+    let template: PathTemplate
+    let body: Body
+    let handler: Handler
+
+    static func open(
+        _ method: Method, _ path: StaticString, body: Body = .ignored,
+        _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
+    ) -> Route {
+        Route(method: method, template: PathTemplate(path), body: body, handler: .open(handler))
+    }
+
+    static func user(
+        _ method: Method, _ path: StaticString, body: Body = .ignored,
+        _ handler: @escaping @Sendable (RequestContext, Caller) async throws(RoostError) -> HTTPResponse
+    ) -> Route {
+        Route(method: method, template: PathTemplate(path), body: body, handler: .user(handler))
+    }
+
+    static func admin(
+        _ method: Method, _ path: StaticString, body: Body = .ignored,
+        _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
+    ) -> Route {
+        Route(method: method, template: PathTemplate(path), body: body, handler: .admin(handler))
+    }
+}
+
+/// `/v1/conversations/{conversationId}/messages`
+struct PathTemplate: Sendable {
+    private enum Segment: Sendable {
+        case constant(String)
+        case parameter(String)
+    }
+
+    let text: String
+    private let segments: [Segment]
+
+    init(_ path: StaticString) {
+        text = path.description
+        segments = text.split(separator: "/").map { segment in
+            segment.hasPrefix("{") ? .parameter(String(segment.dropFirst().dropLast())) : .constant(String(segment))
+        }
+    }
+
+    var segmentCount: Int { segments.count }
+
+    /// The parameters by name, or nil where the path is another.
+    func match(_ path: [String]) -> [String: String]? {
+        guard path.count == segments.count else { return nil }
+        var parameters: [String: String] = [:]
+        for (segment, part) in zip(segments, path) {
+            switch segment {
+            case .constant(let constant):
+                if part != constant { return nil }
+            case .parameter(let name): parameters[name] = part
+            }
+        }
+        return parameters
+    }
+}

@@ -1,0 +1,71 @@
+import Ports
+import RoostModel
+import RoostProtocol
+
+/// The body of `PATCH /v1/me`: absent leaves, null clears what can be cleared.
+struct ProfileInput {
+    /// Nil where nothing is to change.
+    let change: ProfileChange?
+
+    init(_ body: JSONBody) throws(RoostError) {
+        var change = ProfileChange()
+        var faults = FieldFaults()
+        var isEmpty = true
+
+        /// Reads a text field; `.some(nil)` clears it.
+        func text(
+            _ name: String, _ normalise: (String) throws(RoostError) -> String, set: (String?) throws(RoostError) -> Void
+        ) throws(RoostError) {
+            _ = try faults.collect { () throws(RoostError) in
+                guard let given = try body.patchString(name) else { return }
+                if let given { try set(try normalise(given)) } else { try set(nil) }
+                isEmpty = false
+            }
+        }
+
+        try text("firstName", { (text) throws(RoostError) in try Name.normalised(text, field: "firstName") }) {
+            change.firstName = .some($0)
+        }
+        try text("lastName", { (text) throws(RoostError) in try Name.normalised(text, field: "lastName") }) {
+            change.lastName = .some($0)
+        }
+        try text("displayName", { (text) throws(RoostError) in try Name.normalised(text, field: "displayName") }) {
+            (name) throws(RoostError) in
+            // Everybody has one.
+            guard let name else { throw .invalid("displayName", .required) }
+            change.displayName = name
+        }
+        try text("phone", { (text) throws(RoostError) in try PhoneNumber.normalised(text, field: "phone") }) {
+            change.phone = .some($0)
+        }
+        try text("about", { (text) throws(RoostError) in try AboutText.normalised(text, field: "about") }) {
+            change.about = .some($0)
+        }
+        _ = try faults.collect { () throws(RoostError) in
+            // There is no media yet, so no id of one can exist for the caller.
+            if try body.string("photoMediaId") != nil { throw .invalid("photoMediaId", .unknown) }
+        }
+        _ = try faults.collect { () throws(RoostError) in
+            if try Self.read(body, into: &change) { isEmpty = false }
+        }
+        try faults.check()
+        self.change = isEmpty ? nil : change
+    }
+
+    /// - Returns: whether there was anything.
+    private static func read(_ body: JSONBody, into change: inout ProfileChange) throws(RoostError) -> Bool {
+        guard body.members["settings"] != nil else { return false }
+        guard let settings = try body.object("settings") else { throw .invalid("settings", .required) }
+        var isEmpty = true
+        func flag(_ name: String) throws(RoostError) -> Bool? {
+            guard settings.members[name] != nil else { return nil }
+            isEmpty = false
+            return try settings.requiredBool(name)
+        }
+        change.shareLastSeen = try flag("shareLastSeen")
+        change.shareReadReceipts = try flag("shareReadReceipts")
+        change.directoryVisible = try flag("directoryVisible")
+        change.pushPreview = try flag("pushPreview")
+        return !isEmpty
+    }
+}
