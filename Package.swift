@@ -62,7 +62,11 @@ let package = Package(
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
-        .executableTarget(name: "roost-load", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
+        .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
+        .executableTarget(
+            name: "roost-load",
+            dependencies: ["CEpoll", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
+        .executableTarget(name: "bench-floor", dependencies: ["CNATS", "CPostgres", "LoadCore", "Runtime"]),
 
         // Clocks, and servers of their own, for tests.
         .target(name: "TestSupport", dependencies: ["EventLoop", "Runtime"], path: "Tests/TestSupport"),
@@ -72,6 +76,7 @@ let package = Package(
         .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
         .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
         .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel"]),
+        .testTarget(name: "LoadCoreTests", dependencies: ["LoadCore", "RoostModel", "RoostProtocol"]),
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
