@@ -59,7 +59,9 @@ public struct Configuration: Sendable {
         var entry = environ
         while let line = entry.pointee {
             let text = String(cString: line)
-            if let equals = text.firstIndex(of: "=") { result[String(text[..<equals])] = String(text[text.index(after: equals)...]) }
+            if let equals = text.utf8.firstIndex(of: 0x3D) {
+                result[String(text[..<equals])] = String(text[text.utf8.index(after: equals)...])
+            }
             entry += 1
         }
         return result
@@ -105,6 +107,8 @@ public struct Configuration: Sendable {
 public struct ConfigurationFaults: Error, CustomStringConvertible, Equatable {
     /// One for each fault: the setting, its value unless secret, what is allowed, and where it was given.
     public let faults: [String]
+
+    public init(faults: [String]) { self.faults = faults }
 
     public var description: String {
         "\(faults.count == 1 ? "1 fault" : "\(faults.count) faults") in the configuration:\n" + faults.map { "  \($0)\n" }.joined()

@@ -36,8 +36,8 @@ struct ConfigurationLoader {
                 plainArguments.append(argument)
                 continue
             }
-            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let key = String(parts[0])
+            let parts = argument.utf8.dropFirst(2).split(separator: 0x3D, maxSplits: 1, omittingEmptySubsequences: false)
+            let key = String(Substring(parts[0]))
             guard key == "config" || settingOfFlag[key] != nil else {
                 // Its value, if it has one, cannot be told from an argument, and may be secret: neither is shown.
                 faults.append("--\(Printable.text(key)): no such flag; --help lists them")
@@ -45,7 +45,7 @@ struct ConfigurationLoader {
                 continue
             }
             if parts.count == 2 {
-                flags[key] = String(parts[1])
+                flags[key] = String(Substring(parts[1]))
             } else if let value = rest.popFirst() {
                 flags[key] = value
             } else {
@@ -64,11 +64,12 @@ struct ConfigurationLoader {
     /// Lines `KEY=VALUE`; blank lines and those that begin with `#` say nothing. A value may stand in double quotes.
     mutating func readFile(_ text: String, path: String) {
         var seen: Set<String> = []
-        for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+        // By bytes: a Character of Swift may be "\r\n", or "=" with a combining mark.
+        for (index, line) in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map(Substring.init).enumerated() {
             let source = "\(Printable.text(path)) line \(index + 1)"
             let content = trimmed(line)
             if content.isEmpty || content.hasPrefix("#") { continue }
-            guard let equals = content.firstIndex(of: "=") else {
+            guard let equals = content.utf8.firstIndex(of: 0x3D) else {
                 faults.append("\(source): not KEY=VALUE")
                 continue
             }
@@ -81,7 +82,7 @@ struct ConfigurationLoader {
                 faults.append("\(source): \(name) was given before")
                 continue
             }
-            var value = trimmed(content[content.index(after: equals)...])
+            var value = trimmed(content[content.utf8.index(after: equals)...])
             if value.utf8.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") { value = String(value.dropFirst().dropLast()) }
             fromFile[name] = Word(text: value, source: source)
         }

@@ -143,7 +143,7 @@ extension Setting where Value == [String] {
     ) -> Setting<[String]> {
         Setting(name, default: value.joined(separator: ","), allowed: allowed, help: help) { text in
             if text.isEmpty { return [] }
-            let items = text.split(separator: ",", omittingEmptySubsequences: false).map { trimmed($0) }
+            let items = text.utf8.split(separator: 0x2C, omittingEmptySubsequences: false).map { trimmed(Substring($0)) }
             guard items.count <= maximumCount, items.allSatisfy({ !$0.isEmpty && accepts($0) }) else { return nil }
             return items
         }
