@@ -46,7 +46,8 @@ import Testing
     @Test(arguments: [
         "", "{", "nonsense", "[1]", #"{"op":"ping"}x"#, #"{"op":"ping","id":"\u0000"}"#, #"{"op":"ping","id":"\ud800"}"#,
         #"{"op":"ping","id":"\udc00\ud800"}"#, "{\"op\":\"\u{0}\"}", #"{"op":"ping",}"#, #"{'op':"ping"}"#, #"{"a":01}"#,
-        String(repeating: "[", count: 40_000), #"{"a":"# + String(repeating: "[", count: 32) + String(repeating: "]", count: 32) + "}",
+        String(repeating: "[", count: 40_000),
+        #"{"a":"# + String(repeating: "[", count: 32) + String(repeating: "]", count: 32) + "}",
     ]) func textThatIsNoJSONObjectIsUnreadable(_ text: String) throws {
         let rejected = try rejection(text)
         #expect(rejected.id == nil)
@@ -71,10 +72,19 @@ import Testing
         (#"{"id":1,"op":"read","conversationId":"\#(conversation)","seq":-1}"#, .invalid("seq", .invalid)),
         (#"{"id":1,"op":"read","conversationId":"\#(conversation)","seq":1.5}"#, .invalid("seq", .invalid)),
         (#"{"id":1,"op":"typing","conversationId":"\#(conversation)"}"#, .invalid("active", .required)),
-        (#"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"c","type":"text","text":" \n\u200b"}"#, .init(.emptyMessage)),
+        (
+            #"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"c","type":"text","text":" \n\u200b"}"#,
+            .init(.emptyMessage)
+        ),
         (#"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"c","type":"text"}"#, .invalid("text", .required)),
-        (#"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"c","type":"system","text":"x"}"#, .invalid("type", .invalid)),
-        (#"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"","type":"text","text":"x"}"#, .invalid("clientId", .required)),
+        (
+            #"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"c","type":"system","text":"x"}"#,
+            .invalid("type", .invalid)
+        ),
+        (
+            #"{"id":1,"op":"send","conversationId":"\#(conversation)","clientId":"","type":"text","text":"x"}"#,
+            .invalid("clientId", .required)
+        ),
         (#"{"id":1,"op":"send","conversationId":"\#(conversation)","type":"text","text":"x"}"#, .invalid("clientId", .required)),
         (#"{"id":1,"op":"watch"}"#, .invalid("userIds", .required)),
         (#"{"id":1,"op":"hello"}"#, .invalid("token", .required)),
@@ -85,9 +95,12 @@ import Testing
     }
 
     @Test func bigAndOddNumbersAreSeqs() {
-        for (written, seq) in [("1e30", Int64.max), ("5.0", 5), ("5e2", 500), ("9223372036854775807", .max), ("99999999999999999999", .max)] {
+        for (written, seq) in [
+            ("1e30", Int64.max), ("5.0", 5), ("5e2", 500), ("9223372036854775807", .max), ("99999999999999999999", .max),
+        ] {
             let text = #"{"op":"read","conversationId":"\#(Sample.conversation)","seq":\#(written)}"#
-            #expect(parse(text) == .frame(ClientFrame(id: nil, operation: .read(conversationID: Sample.conversation, seq: Seq(seq)))))
+            #expect(
+                parse(text) == .frame(ClientFrame(id: nil, operation: .read(conversationID: Sample.conversation, seq: Seq(seq)))))
         }
     }
 

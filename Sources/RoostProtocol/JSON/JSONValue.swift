@@ -14,7 +14,9 @@ public enum JSONValue: Hashable, Sendable {
     public init(_ bytes: some Collection<UInt8>) throws(JSONFault) {
         let bytes = ContiguousArray(bytes)
         let result: Result<JSONValue, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
-            do throws(JSONFault) { return .success(try JSONReader.read(buffer) { JSONValue($0) }) } catch { return .failure(error) }
+            do throws(JSONFault) { return .success(try JSONReader.read(buffer) { JSONValue($0) }) } catch {
+                return .failure(error)
+            }
         }
         self = try result.get()
     }

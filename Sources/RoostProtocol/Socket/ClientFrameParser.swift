@@ -86,7 +86,8 @@ private struct FrameFields {
         case "send": return .send(conversationID: try conversation(), try sendBody())
         case "read": return .read(conversationID: try conversation(), seq: try position())
         case "delivered": return .delivered(conversationID: try conversation(), seq: try position())
-        case "typing": return .typing(conversationID: try conversation(), isActive: try required(bool(active, "active"), "active"))
+        case "typing":
+            return .typing(conversationID: try conversation(), isActive: try required(bool(active, "active"), "active"))
         case "watch": return .watch(try users())
         case "unwatch": return .unwatch(try users())
         case "state": return .state(isBackground: try required(bool(background, "background"), "background"))

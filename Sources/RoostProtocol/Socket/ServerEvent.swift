@@ -11,7 +11,8 @@ public struct Ready: Hashable, Sendable {
     public var pingIntervalSeconds: Int
 
     public init(
-        userID: UserID, deviceID: DeviceID, sessionID: SessionID, node: String, serverTime: Timestamp, pingIntervalSeconds: Int = 25
+        userID: UserID, deviceID: DeviceID, sessionID: SessionID, node: String, serverTime: Timestamp,
+        pingIntervalSeconds: Int = 25
     ) {
         self.userID = userID
         self.deviceID = deviceID

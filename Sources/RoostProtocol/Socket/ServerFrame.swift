@@ -118,7 +118,8 @@ extension ServerFrame: WireDecodable {
     }
 
     private static func ready(_ fields: WireFields) -> Ready? {
-        guard let userID = fields["userId"]?.identifier(UserID.self), let deviceID = fields["deviceId"]?.identifier(DeviceID.self),
+        guard let userID = fields["userId"]?.identifier(UserID.self),
+            let deviceID = fields["deviceId"]?.identifier(DeviceID.self),
             let sessionID = fields["sessionId"]?.identifier(SessionID.self), let node = fields["node"]?.string,
             let serverTime = fields["serverTime"]?.timestamp, let interval = fields["pingIntervalSeconds"]?.integer
         else { return nil }

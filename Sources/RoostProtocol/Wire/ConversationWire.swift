@@ -95,7 +95,8 @@ extension Member: WireDecodable {
             let deliveredSeq = fields.seq("deliveredSeq")
         else { return nil }
         self.init(
-            userID: userID, displayName: displayName, role: role, joinedAt: joinedAt, readSeq: readSeq, deliveredSeq: deliveredSeq)
+            userID: userID, displayName: displayName, role: role, joinedAt: joinedAt, readSeq: readSeq, deliveredSeq: deliveredSeq
+        )
     }
 }
 

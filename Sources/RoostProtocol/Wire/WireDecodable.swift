@@ -18,7 +18,9 @@ extension WireDecodable {
     public static func decode(_ bytes: some Collection<UInt8>) throws(WireFault) -> Self {
         let bytes = ContiguousArray(bytes)
         let result: Result<Self?, JSONFault> = bytes.withUnsafeBufferPointer { buffer in
-            do throws(JSONFault) { return .success(try JSONReader.read(buffer) { Self(json: $0) }) } catch { return .failure(error) }
+            do throws(JSONFault) { return .success(try JSONReader.read(buffer) { Self(json: $0) }) } catch {
+                return .failure(error)
+            }
         }
         switch result {
         case .success(let value?): return value

@@ -1,0 +1,79 @@
+import RoostModel
+
+@testable import ConversationCore
+
+/// A repeatable source of randomness (SplitMix64).
+struct SeededRandom: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+let conversation = ConversationID(high: 1, low: 1)
+let alice = UserID(high: 1, low: 10)
+let bob = UserID(high: 1, low: 11)
+let stranger = UserID(high: 1, low: 99)
+let noon = Timestamp(milliseconds: 1_796_040_000_000)
+
+func member(_ id: UserID, read: Int64 = 0, delivered: Int64 = 0, shares: Bool = true) -> ConversationSnapshot.Member {
+    .init(
+        userID: id, role: .member, joinedAt: noon, readSeq: Seq(read), deliveredSeq: Seq(delivered), sharesReadReceipts: shares)
+}
+
+func snapshot(
+    head: Int64 = 0, members: [ConversationSnapshot.Member] = [member(bob), member(alice)], isActive: Bool = false,
+    isReadOnly: Bool = false, lastMessageAt: Timestamp? = nil
+) -> ConversationSnapshot {
+    ConversationSnapshot(
+        id: conversation, kind: .direct, head: Seq(head), members: members, isActive: isActive, isReadOnly: isReadOnly,
+        lastMessageAt: lastMessageAt)
+}
+
+func send(_ token: UInt64, _ clientID: String, _ text: String = "hi", from sender: UserID = alice) -> ConversationCommand {
+    .send(SendCommand(token: ReplyToken(token), senderID: sender, clientID: clientID, text: text))
+}
+
+func read(_ token: UInt64, _ seq: Int64, by user: UserID = bob) -> ConversationCommand {
+    .read(PositionCommand(token: ReplyToken(token), userID: user, seq: Seq(seq)))
+}
+
+func delivered(_ token: UInt64, _ seq: Int64, by user: UserID = bob) -> ConversationCommand {
+    .delivered(PositionCommand(token: ReplyToken(token), userID: user, seq: Seq(seq)))
+}
+
+func message(
+    _ seq: Int64, _ clientID: String, _ text: String = "hi", from sender: UserID = alice, at time: Timestamp = noon
+) -> Message {
+    Message(
+        conversationID: conversation, seq: Seq(seq), changeSeq: Seq(seq), clientID: clientID, senderID: sender, kind: .text,
+        text: text, createdAt: time)
+}
+
+func key(_ clientID: String, _ sender: UserID = alice) -> MessageKey {
+    MessageKey(conversationID: conversation, senderID: sender, clientID: clientID)
+}
+
+func position(_ token: UInt64, read: Int64, delivered: Int64) -> ConversationReply {
+    ConversationReply(
+        token: ReplyToken(token), outcome: .position(ReadPosition(readSeq: Seq(read), deliveredSeq: Seq(delivered))))
+}
+
+func stored(_ token: UInt64, _ message: Message, isNew: Bool) -> ConversationReply {
+    ConversationReply(token: ReplyToken(token), outcome: .message(message, isNew: isNew))
+}
+
+func failure(_ token: UInt64, _ code: ErrorCode) -> ConversationReply {
+    ConversationReply(token: ReplyToken(token), outcome: .failed(RoostError(code)))
+}
+
+extension ConversationStep {
+    var commit: CommitRequest? { if case .commit(let request) = next { request } else { nil } }
+}
