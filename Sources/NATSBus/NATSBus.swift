@@ -8,6 +8,7 @@ public final class NATSBus: MessageBus, Service {
     private let options: NATSBusOptions
     private let logger: Logger
     private let metrics: BusMetrics
+    private let onFailure: @Sendable (any Error) -> Void
     private let connection = Locked<NATSConnection?>(nil)
     private let isConnected = Atomic<Bool>(false)
     private let hasSeenEvent = Atomic<Bool>(false)
@@ -20,7 +21,12 @@ public final class NATSBus: MessageBus, Service {
     private let inbox: String
     private let inboxSubscription = Locked<NATSSubscription?>(nil)
 
-    public init(_ options: NATSBusOptions, metrics: Metrics = Metrics(), logger: Logger = .silent) {
+    /// - Parameter onFailure: called when the bus cannot go on: the server has refused the same credentials twice.
+    public init(
+        _ options: NATSBusOptions, metrics: Metrics = Metrics(), logger: Logger = .silent,
+        onFailure: @escaping @Sendable (any Error) -> Void = { _ in }
+    ) {
+        self.onFailure = onFailure
         self.options = options
         self.logger = logger
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
@@ -46,7 +52,9 @@ public final class NATSBus: MessageBus, Service {
         if isUp {
             maximumPayload.store(connection.maximumPayloadBytes, ordering: .relaxed)
             // An event that came first knows better.
-            if !hasSeenEvent.load(ordering: .sequentiallyConsistent) { isConnected.store(true, ordering: .sequentiallyConsistent) }
+            if !hasSeenEvent.load(ordering: .sequentiallyConsistent) {
+                isConnected.store(true, ordering: .sequentiallyConsistent)
+            }
             logger.debug("bus connected")
         } else {
             logger.warning("bus not reachable yet, trying on")
@@ -191,6 +199,7 @@ public final class NATSBus: MessageBus, Service {
             if !isStopping.load(ordering: .sequentiallyConsistent) {
                 // libnats gives up for good only where the server refuses the same credentials twice.
                 logger.error("bus closed for good", [.reason: reason])
+                onFailure(BusError(.refused, detail: reason))
             }
             let waiter = closed.withLock { closed in
                 let waiter = closed.waiter

@@ -37,8 +37,9 @@ final class NATSConnection: @unchecked Sendable {
         defer { natsOptions_Destroy(settings) }
         try apply(options, to: settings)
 
-        // Released by the last callback. A connect that fails for good may still have callbacks on their way: the box is left then.
-        let box = Unmanaged.passRetained(EventBox(onEvent)).toOpaque()
+        // Released by the last callback.
+        let events = EventBox(onEvent)
+        let box = Unmanaged.passRetained(events).toOpaque()
         try check(natsOptions_SetRetryOnFailedConnect(settings, true, onConnected, box))
         try check(natsOptions_SetDisconnectedCB(settings, onDisconnected, box))
         try check(natsOptions_SetReconnectedCB(settings, onReconnected, box))
@@ -47,9 +48,17 @@ final class NATSConnection: @unchecked Sendable {
 
         var opened: OpaquePointer?
         let status = natsConnection_Connect(&opened, settings)
-        guard let opened, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else { throw error(status) }
+        guard let opened, status == NATS_OK || status == NATS_NOT_YET_CONNECTED else {
+            let error = error(status)
+            // Callbacks may be on their way or not, libnats does not say: the box stays for the life of the process.
+            abandoned.withLock { $0.append(events) }
+            Unmanaged<EventBox>.fromOpaque(box).release()
+            throw error
+        }
         return (NATSConnection(opened), status == NATS_OK)
     }
+
+    private static let abandoned = Locked<[EventBox]>([])
 
     private static func apply(_ options: NATSBusOptions, to settings: OpaquePointer) throws(BusError) {
         let urls = options.url.split(separator: ",").map { String($0) }

@@ -88,7 +88,8 @@ public struct Configuration: Sendable {
     /// - Parameter usage: what stands before the settings: the program's purpose and its arguments.
     public static func help(usage: String, _ settings: [any DeclaredSetting]) -> String {
         var text = usage
-        text += "\n\nSettings, as flags, environment variables or KEY=VALUE lines of a file (later ones win: default, file, environment, flag):\n"
+        text += "\n\nSettings, as flags, environment variables or KEY=VALUE lines of a file"
+        text += " (the last of default, file, environment and flag wins):\n"
         text += "\n  --config PATH  \(fileSetting)\n      the file of settings\n"
         for setting in settings.sorted(by: { $0.name < $1.name }) {
             let standard =
@@ -111,6 +112,7 @@ public struct ConfigurationFaults: Error, CustomStringConvertible, Equatable {
     public init(faults: [String]) { self.faults = faults }
 
     public var description: String {
-        "\(faults.count == 1 ? "1 fault" : "\(faults.count) faults") in the configuration:\n" + faults.map { "  \($0)\n" }.joined()
+        let count = faults.count == 1 ? "1 fault" : "\(faults.count) faults"
+        return "\(count) in the configuration:\n" + faults.map { "  \($0)\n" }.joined()
     }
 }

@@ -83,7 +83,8 @@ struct ConfigurationLoader {
                 continue
             }
             var value = trimmed(content[content.utf8.index(after: equals)...])
-            if value.utf8.count >= 2, value.hasPrefix("\""), value.hasSuffix("\"") { value = String(value.dropFirst().dropLast()) }
+            let isQuoted = value.utf8.count >= 2 && value.utf8.first == 0x22 && value.utf8.last == 0x22
+            if isQuoted { value = String(decoding: value.utf8.dropFirst().dropLast(), as: UTF8.self) }
             fromFile[name] = Word(text: value, source: source)
         }
     }

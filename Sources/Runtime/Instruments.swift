@@ -46,8 +46,10 @@ public final class Histogram: Sendable {
 
         /// From 0.1 ms to 10 s, three a decade.
         public static let latency = durations(
-            [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
-                5_000_000, 10_000_000].map { Duration.microseconds($0) })
+            [
+                100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000,
+                5_000_000, 10_000_000,
+            ].map { Duration.microseconds($0) })
 
         /// From 1 to 4,096, by powers of two.
         public static let batch = counts((0...12).map { 1 << $0 })

@@ -107,7 +107,8 @@ public final class ServiceGroup: Sendable {
     private func finishCancelledStart(
         _ task: Task<Void, any Error>, of service: any Service, stopLater: Bool = false
     ) async -> Bool {
-        guard case .finished(.success) = await firstOf(task, timeout: shutdownTimeout / 4, interruptedBy: nil) else { return false }
+        let outcome = await firstOf(task, timeout: shutdownTimeout / 4, interruptedBy: nil)
+        guard case .finished(.success) = outcome else { return false }
         if !stopLater { await stop([service]) }
         return true
     }

@@ -36,8 +36,11 @@ import Testing
         try await bus.synchronize()
         await bus.stop()
 
-        let stranger = NATSBus(NATSBusOptions(url: "nats://roost:wrong@127.0.0.1:\(server.port)", name: "b"))
+        let failures = Collector<String>()
+        let strange = NATSBusOptions(url: "nats://roost:wrong@127.0.0.1:\(server.port)", name: "b")
+        let stranger = NATSBus(strange, onFailure: { failures.add("\($0)") })
         try? await stranger.start()
+        #expect(await failures.wait(for: 1).first?.contains("wrong@") == false)
         #expect(stranger.state == .disconnected)
         await stranger.stop()
         await server.remove()

@@ -46,7 +46,9 @@ import Testing
 
     @Test func valuesHaveTheirTypes() throws {
         let configuration = try load(
-            environment: ["ROOST_KEY": "s=e c", "ROOST_WAIT_SECONDS": "0.5", "ROOST_ORIGINS": "https://a.example , https://b.example"],
+            environment: [
+                "ROOST_KEY": "s=e c", "ROOST_WAIT_SECONDS": "0.5", "ROOST_ORIGINS": "https://a.example , https://b.example",
+            ],
             ["move", "--echo", "on", "--", "--help", "x"])
         #expect(configuration[Self.wait] == .milliseconds(500))
         #expect(configuration[Self.echo])
@@ -79,7 +81,8 @@ import Testing
     @Test func secretsAreNeverShown() {
         let secret = String(repeating: "hunter2", count: 1_000)
         let named = faults(
-            environment: ["ROOST_KEY": secret, "ROOST_STORE": "mysql://user:hunter2@host/x"], ["--tokn=hunter2", "--toke", "hunter2"])
+            environment: ["ROOST_KEY": secret, "ROOST_STORE": "mysql://user:hunter2@host/x"],
+            ["--tokn=hunter2", "--toke", "hunter2"])
         #expect(named.count == 4)
         #expect(!named.contains { $0.contains("hunter2") })
     }

@@ -6,7 +6,9 @@ import Testing
     private let lines = Locked<[String]>([])
 
     private func logger(_ format: LogFormat, level: LogLevel = .debug) -> Logger {
-        Logger(label: "bus", level: level, format: format, output: LogOutput { [lines] line in lines.withLock { $0.append(line) } }) {
+        Logger(
+            label: "bus", level: level, format: format, output: LogOutput { [lines] line in lines.withLock { $0.append(line) } }
+        ) {
             1_709_164_799_999
         }
     }
@@ -15,13 +17,17 @@ import Testing
 
     @Test func textIsForPeople() {
         logger(.text).info("lease renewed", [.node: "n1", .epoch: 7, .error: String?.none as Any, .reason: "a \"b\" c"])
-        #expect(written == ["2024-02-28T23:59:59.999Z info    bus: lease renewed node=n1 epoch=7 error=nil reason=\"a \\\"b\\\" c\"\n"])
+        #expect(
+            written == [
+                "2024-02-28T23:59:59.999Z info    bus: lease renewed node=n1 epoch=7 error=nil reason=\"a \\\"b\\\" c\"\n"
+            ])
     }
 
     @Test func jsonIsForMachines() {
         let negative: Int64 = -5
         logger(.json).with([.node: "n1"]).labelled("edge").warning(
-            "slow", [.count: 3, .bytes: negative, .duration: 0.5, .status: true, .reason: "\"\\\u{1}", .error: Int?.some(4) as Any])
+            "slow",
+            [.count: 3, .bytes: negative, .duration: 0.5, .status: true, .reason: "\"\\\u{1}", .error: Int?.some(4) as Any])
         let expected =
             #"{"time":"2024-02-28T23:59:59.999Z","level":"warning","label":"edge","message":"slow","node":"n1","count":3,"#
             + #""bytes":-5,"duration":0.5,"status":true,"reason":"\"\\\u0001","error":4}"# + "\n"

@@ -4,7 +4,8 @@ import Testing
 @Suite struct MetricsTests {
     @Test func theTextIsPrometheus() {
         let metrics = Metrics()
-        let sent = metrics.counter("roost_sent_total", help: "Sent.\nTwo lines \\ here.", labels: ["lane": "0", "node": "a\"b\\c\nd"])
+        let sent = metrics.counter(
+            "roost_sent_total", help: "Sent.\nTwo lines \\ here.", labels: ["lane": "0", "node": "a\"b\\c\nd"])
         sent.increment()
         sent.increment(by: 4)
         metrics.counter("roost_sent_total", help: "ignored", labels: ["lane": "1", "node": "x"]).increment()

@@ -58,7 +58,8 @@ import Testing
 
     @Test func theSecondSignalEndsTheProcess() async throws {
         let release = Locked<CheckedContinuation<Void, Never>?>(nil)
-        let stubborn = ClosureService("stubborn") {} stop: {
+        let stubborn = ClosureService("stubborn") {
+        } stop: {
             await withCheckedContinuation { continuation in
                 release.withLock { $0 = continuation }
                 signals.send(15)
@@ -70,10 +71,12 @@ import Testing
     }
 
     @Test func aServiceThatDoesNotStopIsLeftBehindAfterItsTime() async throws {
-        let stuck = ClosureService("stuck") {} stop: {
+        let release = Locked<CheckedContinuation<Void, Never>?>(nil)
+        let stuck = ClosureService("stuck") {
+        } stop: {
             note("-stuck")
             // Ignores its cancellation.
-            await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+            await withCheckedContinuation { continuation in release.withLock { $0 = continuation } }
         }
         async let running: Void = group([service("a"), stuck, signalling()]).run()
         // The stop of `signal` has a sleeper only for a moment; that of `stuck` stays.
@@ -82,6 +85,7 @@ import Testing
         clock.advance(by: .seconds(10))
         try await running
         #expect(noted == ["+a", "-stuck", "-a"])
+        release.withLock { $0 }?.resume()
     }
 
     @Test func aSignalDuringAStartCancelsIt() async throws {

@@ -38,7 +38,9 @@ public final class NATSServerProcess: Sendable {
         if let password { text += "authorization { user: roost, password: \"\(password)\" }\n" }
         let file = open("\(directory)/nats.conf", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         defer { close(file) }
-        guard write(file, text, text.utf8.count) == text.utf8.count else { throw ChildProcessError(what: "cannot write nats.conf") }
+        guard write(file, text, text.utf8.count) == text.utf8.count else {
+            throw ChildProcessError(what: "cannot write nats.conf")
+        }
     }
 
     /// Starts the server, again on the same port, and returns when it takes connections.
