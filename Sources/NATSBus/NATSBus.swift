@@ -17,7 +17,7 @@ public final class NATSBus: MessageBus, Service {
     private let observers = Locked<[@Sendable (BusEvent) -> Void]>([])
     private let closed = Locked<(isClosed: Bool, waiter: (@Sendable () -> Void)?)>((false, nil))
 
-    private let replies = PendingReplies()
+    private let replies: PendingReplies
     private let inbox: String
     private let inboxSubscription = Locked<NATSSubscription?>(nil)
 
@@ -28,6 +28,7 @@ public final class NATSBus: MessageBus, Service {
     ) {
         self.onFailure = onFailure
         self.options = options
+        replies = PendingReplies(limit: options.pendingRequests)
         self.logger = logger
         let random = String(UInt64.random(in: .min ... .max), radix: 36)
         inbox = "_INBOX.roost-\(random)"
@@ -123,7 +124,7 @@ public final class NATSBus: MessageBus, Service {
         _ payload: [UInt8], to subject: Subject, timeout: Duration,
         completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void
     ) {
-        let id = replies.add(timeout: timeout, completion)
+        guard let id = replies.add(timeout: timeout, completion) else { return }
         do throws(BusError) {
             try publish(payload, to: subject.description, reply: replySubject(id))
         } catch {
@@ -133,7 +134,7 @@ public final class NATSBus: MessageBus, Service {
 
     public func synchronize(timeout: Duration, completion: @escaping @Sendable (Result<Void, BusError>) -> Void) {
         // The server handles a connection's messages in order: what comes back to us has everything before it behind it.
-        let id = replies.add(timeout: timeout) { completion($0.map { _ in }) }
+        guard let id = replies.add(timeout: timeout, { completion($0.map { _ in }) }) else { return }
         do throws(BusError) {
             try publish([], to: replySubject(id), reply: nil)
         } catch {

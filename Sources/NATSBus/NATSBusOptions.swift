@@ -18,6 +18,8 @@ public struct NATSBusOptions: Sendable {
     /// The bound of each subscription's backlog; what comes on top is dropped: ``BusEvent/slowConsumer``.
     public var backlogMessages = 65_536
     public var backlogBytes = 64 << 20
+    /// Requests that may wait for their answers; more fail with `overloaded`.
+    public var pendingRequests = 65_536
     /// Threads that call handlers, for all connections of the process; the first connection decides.
     public var deliveryThreads = 2
 

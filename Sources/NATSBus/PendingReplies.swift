@@ -23,12 +23,17 @@ final class PendingReplies: Sendable {
     private let queue = DispatchQueue(label: "roost.bus.replies")
     private let start = ContinuousClock.now
 
+    private let limit: Int
+
+    init(limit: Int) { self.limit = limit }
+
     var count: Int { state.withLock { $0.waiting.count } }
 
-    /// - Returns: the id under which to ``complete(_:with:)``.
-    func add(timeout: Duration, _ completion: @escaping Completion) -> UInt64 {
+    /// - Returns: the id under which to ``complete(_:with:)``; nil where too many wait, and then the completion is called later.
+    func add(timeout: Duration, _ completion: @escaping Completion) -> UInt64? {
         let ticks = 1 + Int64((timeout / Self.tick).rounded(.up))
-        let (id, mustTick) = state.withLock { state in
+        let (id, mustTick) = state.withLock { state -> (UInt64?, Bool) in
+            if state.waiting.count >= limit { return (nil, false) }
             state.nextID += 1
             state.waiting[state.nextID] = completion
             let mustTick = !state.isTicking
@@ -38,6 +43,7 @@ final class PendingReplies: Sendable {
             state.due[max(currentTick(), state.lastTick) + ticks, default: []].append(state.nextID)
             return (state.nextID, mustTick)
         }
+        if id == nil { queue.async { completion(.failure(BusError(.overloaded))) } }
         if mustTick { scheduleTick() }
         return id
     }
@@ -51,10 +57,6 @@ final class PendingReplies: Sendable {
     /// As ``complete(_:with:)``, later, on the queue.
     func fail(_ id: UInt64, _ error: BusError) {
         queue.async { self.complete(id, with: .failure(error)) }
-    }
-
-    func fail(_ error: BusError, _ completion: @escaping Completion) {
-        queue.async { completion(.failure(error)) }
     }
 
     func failAll(_ error: BusError) {

@@ -25,7 +25,7 @@ public protocol MessageBus: Sendable {
     /// One question, one answer: `completion` is called once, on a thread of the bus, never before this returns.
     ///
     /// Fails with `noResponders` at once where nobody subscribes, with `timedOut` after `timeout`, with `disconnected` when the
-    /// connection is or goes away (the question may have arrived), and with `tooLarge`.
+    /// connection is or goes away (the question may have arrived), with `overloaded` where too many wait already, and with `tooLarge`.
     func request(
         _ payload: [UInt8], to subject: Subject, timeout: Duration,
         completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void)
@@ -113,6 +113,8 @@ public struct BusError: Error, Sendable, CustomStringConvertible {
         case tooLarge
         case noResponders
         case timedOut
+        /// Too many requests of this process wait for an answer already.
+        case overloaded
         /// The server or the library does not accept it: credentials, permissions, out of memory.
         case refused
     }
@@ -127,7 +129,7 @@ public struct BusError: Error, Sendable, CustomStringConvertible {
 
     public var isRetryable: Bool {
         switch code {
-        case .disconnected, .noResponders, .timedOut: true
+        case .disconnected, .noResponders, .timedOut, .overloaded: true
         case .tooLarge, .refused: false
         }
     }

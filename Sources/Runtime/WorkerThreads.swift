@@ -53,10 +53,23 @@ public final class WorkerThreads: Service {
         }
     }
 
+    /// Shows how much waits or runs, and how much was refused.
+    public func register(in metrics: Metrics) {
+        metrics.gauge("roost_workers_load", help: "Work that waits or runs.", labels: ["pool": name]) { [monitor] in
+            Double(monitor.withLock { $0.queue.count + $0.busy })
+        }
+        metrics.counter("roost_workers_refused_total", help: "Work refused: queue full.", labels: ["pool": name]) { [monitor] in
+            Double(monitor.withLock { $0.refused })
+        }
+    }
+
     private func submit(_ job: @escaping @Sendable () -> Void) -> WorkerThreadsError? {
         let refusal = monitor.withLock { state -> WorkerThreadsError? in
             guard state.isOpen else { return .stopped }
-            guard state.queue.count + state.busy < queueLimit + threadCount else { return .queueFull }
+            guard state.queue.count + state.busy < queueLimit + threadCount else {
+                state.refused += 1
+                return .queueFull
+            }
             state.queue.append(job)
             return nil
         }
@@ -77,6 +90,7 @@ private final class Monitor: @unchecked Sendable {
     struct State {
         var queue: [@Sendable () -> Void] = []
         var busy = 0
+        var refused = 0
         var isOpen = false
         var threads: [LoopThread] = []
     }

@@ -124,6 +124,25 @@ import Testing
         }
     }
 
+    @Test(arguments: BusKind.allCases) func tooManyRequestsAreRefusedUntilSomeEnd(_ kind: BusKind) async throws {
+        try await BusWorld.with(kind, pendingLimit: 2) { world in
+            let bus = try await world.connect("a")
+            let (subject, asked) = (BusWorld.subject(), Collector<BusMessage>())
+            let subscription = try bus.subscribe(to: subject) { asked.add($0) }
+            let answers = Collector<Result<[UInt8], BusError>>()
+            for _ in 0..<3 { bus.request([1], to: subject, timeout: .seconds(600)) { answers.add($0) } }
+            let first = await answers.wait(for: 1)
+            #expect(throws: BusError.self) { try first[0].get() }
+            for message in await asked.wait(for: 2) { message.reply?([2]) }
+            let all = await answers.wait(for: 3)
+            #expect(all[1...].map { try? $0.get() } == [[2], [2]])
+            bus.request([1], to: subject, timeout: .seconds(600)) { answers.add($0) }
+            await asked.wait(for: 3)[2].reply?([3])
+            #expect(try await answers.wait(for: 4)[3].get() == [3])
+            withExtendedLifetime(subscription) {}
+        }
+    }
+
     @Test(arguments: BusKind.allCases) func whatIsTooLargeIsRefusedHere(_ kind: BusKind) async throws {
         try await BusWorld.with(kind) { world in
             let bus = try await world.connect("a")

@@ -21,13 +21,15 @@ final class BusWorld: Sendable {
 
     private let server: Server
     private let backlogLimit: Int
+    private let pendingLimit: Int
     private let buses = Locked<[NATSBus]>([])
 
     /// - Parameter mayStop: gives it a server of its own.
-    init(_ kind: BusKind, mayStop: Bool = false, backlogLimit: Int = 200_000) async throws {
+    init(_ kind: BusKind, mayStop: Bool = false, backlogLimit: Int = 200_000, pendingLimit: Int = 65_536) async throws {
+        self.pendingLimit = pendingLimit
         self.backlogLimit = backlogLimit
         switch kind {
-        case .memory: server = .memory(MemoryBusHub(backlogLimit: backlogLimit))
+        case .memory: server = .memory(MemoryBusHub(backlogLimit: backlogLimit, pendingLimit: pendingLimit))
         case .nats:
             let process = mayStop ? try await NATSServerProcess.make() : try await NATSServerProcess.shared()
             server = .nats(process, isShared: !mayStop)
@@ -40,6 +42,7 @@ final class BusWorld: Sendable {
         case .nats(let process, _):
             var options = NATSBusOptions(url: process.url, name: name)
             options.backlogMessages = backlogLimit
+            options.pendingRequests = pendingLimit
             let bus = NATSBus(options)
             try await bus.start()
             buses.withLock { $0.append(bus) }
@@ -69,9 +72,10 @@ final class BusWorld: Sendable {
 
     /// Runs `body` in a world of its own.
     static func with(
-        _ kind: BusKind, mayStop: Bool = false, backlogLimit: Int = 200_000, _ body: (BusWorld) async throws -> Void
+        _ kind: BusKind, mayStop: Bool = false, backlogLimit: Int = 200_000, pendingLimit: Int = 65_536,
+        _ body: (BusWorld) async throws -> Void
     ) async throws {
-        let world = try await BusWorld(kind, mayStop: mayStop, backlogLimit: backlogLimit)
+        let world = try await BusWorld(kind, mayStop: mayStop, backlogLimit: backlogLimit, pendingLimit: pendingLimit)
         do { try await body(world) } catch {
             await world.close()
             throw error

@@ -26,6 +26,10 @@ import Testing
         async let second: Void = workers.run { gate.wait() }
         try await eventually("one runs, one waits") { workers.load == 2 }
         await #expect(throws: WorkerThreadsError.queueFull) { try await workers.run {} }
+        let metrics = Metrics()
+        workers.register(in: metrics)
+        #expect(metrics.render().contains("roost_workers_load{pool=\"test\"} 2\n"))
+        #expect(metrics.render().contains("roost_workers_refused_total{pool=\"test\"} 1\n"))
         gate.signal()
         gate.signal()
         _ = try await (first, second)

@@ -47,7 +47,10 @@ public final class MemoryBus: MessageBus {
         _ payload: [UInt8], to subject: Subject, timeout: Duration,
         completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void
     ) {
-        let id = add(completion)
+        guard let id = add(completion) else {
+            queue.async { completion(.failure(BusError(.overloaded))) }
+            return
+        }
         do throws(BusError) {
             try check(payload)
         } catch {
@@ -102,8 +105,9 @@ public final class MemoryBus: MessageBus {
         if state == .disconnected { throw BusError(.disconnected) }
     }
 
-    private func add(_ completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void) -> Int {
-        shared.withLock { state in
+    private func add(_ completion: @escaping @Sendable (Result<[UInt8], BusError>) -> Void) -> Int? {
+        shared.withLock { state -> Int? in
+            if state.waiting.count >= hub.pendingLimit { return nil }
             state.nextID += 1
             state.waiting[state.nextID] = completion
             return state.nextID

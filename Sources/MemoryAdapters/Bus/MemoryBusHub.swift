@@ -37,11 +37,14 @@ public final class MemoryBusHub: Sendable {
     let state = Locked(State())
     let maximumPayloadBytes: Int
     let backlogLimit: Int
+    let pendingLimit: Int
 
     /// - Parameters:
     ///   - maximumPayloadBytes: of a message.
     ///   - backlogLimit: messages that may wait for one subscriber; more are dropped.
-    public init(maximumPayloadBytes: Int = 1 << 20, backlogLimit: Int = 65_536) {
+    ///   - pendingLimit: requests of one connection that may wait for their answers; more fail with `overloaded`.
+    public init(maximumPayloadBytes: Int = 1 << 20, backlogLimit: Int = 65_536, pendingLimit: Int = 65_536) {
+        self.pendingLimit = pendingLimit
         self.maximumPayloadBytes = maximumPayloadBytes
         self.backlogLimit = backlogLimit
     }
