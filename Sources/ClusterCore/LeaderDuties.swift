@@ -40,6 +40,8 @@ public struct LeaderDuties: Sendable {
     private var moves: [ShardID: Move] = [:]
     private var members: Set<NodeIdentity> = []
     private var membersChangedAt = Duration.zero
+    /// For this view and judgement there was nothing to do, and time alone does not change that.
+    private var idle: (version: Int64, judgement: Judgement)?
 
     public init(timings: ClusterTimings) {
         self.timings = timings
@@ -49,6 +51,8 @@ public struct LeaderDuties: Sendable {
     public mutating func next(
         _ snapshot: ClusterSnapshot, by node: NodeIdentity, judgement: Judgement, at now: Duration
     ) -> Duty? {
+        if let idle, idle.version == snapshot.version, idle.judgement == judgement { return nil }
+        idle = nil
         let up = Set(snapshot.nodes.lazy.filter { $0.state == .up }.map(\.identity))
         note(up, snapshot.shards, at: now)
         let dead = up.intersection(judgement.silent.union(judgement.expired)).subtracting([node])
@@ -73,7 +77,9 @@ public struct LeaderDuties: Sendable {
         // Moves are for quiet times: everybody is well and heard, and no one has come or gone just now.
         guard judgement.isCalm, heirs == up, now - membersChangedAt >= timings.joinSettling else { return nil }
         let planned = placement.moves(of: snapshot.shards, limit: timings.maximumMoves)
-        return planned.isEmpty ? nil : .move(planned)
+        if !planned.isEmpty { return .move(planned) }
+        if moves.isEmpty { idle = (snapshot.version, judgement) }
+        return nil
     }
 
     /// Remembers since when each move and the present set of nodes has been seen.

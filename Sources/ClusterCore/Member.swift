@@ -31,6 +31,8 @@ struct Member: Sendable {
     private var announcesNextView = true
     private var isDutyRunning = false
     private var nextDuty = Duration.zero
+    /// The view on which the last duty was decided: one that changed nothing is not repeated at once.
+    private var lastDutyVersion: Int64?
     /// Shards being handed over, under the epoch in which they are owned here.
     private var releasing: [ShardID: Epoch] = [:]
     private var releasesToRetry: [ShardID] = []
@@ -139,11 +141,12 @@ struct Member: Sendable {
 
     private mutating func performDuty(at now: Duration, _ actions: inout [MembershipAction]) {
         // A duty is decided on a view loaded after the last one ended, and once the others have had time to be heard.
-        guard !isDutyRunning, now >= nextDuty, !isLoading, !isLoadWanted, now - registeredAt >= timings.joinSettling,
-            let snapshot, let term = leader.term(at: now)
+        guard !isDutyRunning, !isLoading, !isLoadWanted, now - registeredAt >= timings.joinSettling, let snapshot,
+            let term = leader.term(at: now), now >= nextDuty || snapshot.version != lastDutyVersion
         else { return }
         guard let duty = duties.next(snapshot, by: identity, judgement: judgement(snapshot, at: now), at: now) else { return }
         isDutyRunning = true
+        lastDutyVersion = snapshot.version
         actions.append(.perform(identity, duty, term: term))
     }
 
@@ -279,10 +282,11 @@ struct Member: Sendable {
     mutating func dutyEnded(_ outcome: StoreOutcome<Bool>, at now: Duration) -> [MembershipAction] {
         isDutyRunning = false
         isLoadWanted = true
+        nextDuty = now + timings.retryInterval
         switch outcome {
         case .success(true): return changedView() + proceed(at: now)
         case .success(false): leader.resign()
-        case .failed: nextDuty = now + timings.retryInterval
+        case .failed: break
         }
         return proceed(at: now)
     }

@@ -271,17 +271,19 @@ final class Simulation {
 
     /// At most one owner whose commits the store would take; and how long there was none.
     private func check() {
-        var owners = [Process?](repeating: nil, count: ShardID.all.count)
-        for process in processes.values where canCommit(process) {
+        let candidates = processes.values.filter { canCommit($0) }
+        var owners = [Int](repeating: -1, count: ShardID.all.count)
+        for (candidate, process) in candidates.enumerated() {
             for index in process.owned {
-                if let owner = owners[index] {
-                    violations.append("\(now): \(ShardID.all[index]) has two owners, \(owner.name) and \(process.name)")
+                if owners[index] >= 0 {
+                    let other = candidates[owners[index]].name
+                    violations.append("\(now): \(ShardID.all[index]) has two owners, \(other) and \(process.name)")
                 }
-                owners[index] = process
+                owners[index] = candidate
             }
         }
         for index in owners.indices {
-            if owners[index] == nil {
+            if owners[index] < 0 {
                 if orphanedSince[index] == nil { orphanedSince[index] = now }
             } else if let since = orphanedSince[index] {
                 longestOrphanage = max(longestOrphanage, now - since)
