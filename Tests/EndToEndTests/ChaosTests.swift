@@ -1,0 +1,255 @@
+import Foundation
+import TestSupport
+import Testing
+
+extension EndToEnd {
+    /// Owners, nodes, NATS, PostgreSQL: what dies, and what must not.
+    @Suite struct Chaos {
+        @Test func aNodeKilledUnderLoadLosesNothingAndIsUsedAgain() async throws {
+            let cluster = try await Cluster.shared()
+            let load = try await Load(pairs: Limits.isLong ? 100 : 30, of: cluster)
+            let receivers = try await listen(to: load.pairs.filter { ($0.receiver.node - 1) % 3 != 1 })
+            try await load.run {
+                try await Task.sleep(for: .seconds(2))
+                try cluster.signal(SIGKILL, node: 2)
+                try await Task.sleep(for: .seconds(8))
+                // It returns under the same name, at once.
+                try await cluster.node("start", "node2")
+                try await Task.sleep(for: .seconds(5))
+            }
+            #expect(try await load.faults() == [])
+            let pauses = load.pauses
+            report("kill -9", load)
+            #expect(pauses[pauses.count / 2] < .seconds(4) && pauses.last ?? .zero < .seconds(8), "\(pauses)")
+            for (pair, socket) in receivers { try await expectEverythingLive(pair, at: socket) }
+            #expect(try await cluster.conversationsWithHoles() == [])
+            try await eventually("node2 owns shards again", within: .seconds(60)) {
+                try await ownedShards(cluster)["node2", default: 0] > 0
+            }
+            let carol = try await Person.guest("Carol", of: cluster, node: 2)
+            let chat = try await carol.chat(with: load.pairs[0].sender)
+            _ = try await carol.post("through node2", to: chat).expect(201)
+        }
+
+        @Test func theOwnerOfAConversationKilledTakesNoMoreThanTheFailoverTime() async throws {
+            let (alice, bob, chat) = try await pair()
+            let cluster = alice.cluster
+            for number in 1...5 { _ = try await alice.post("\(number)", to: chat).expect(201) }
+            let owner = try await self.owner(of: chat, in: cluster)
+            let others = [1, 2, 3].filter { $0 != owner }
+            try cluster.signal(SIGKILL, node: owner)
+            let start = ContinuousClock.now
+            let sent = try await alice.at(others[0]).postInTheEnd("after", to: chat, within: .seconds(20))
+            #expect(sent.json["seq"] == 6)
+            print("the owner killed: the next send took \(ContinuousClock.now - start)")
+            #expect(try await bob.at(others[1]).history(chat).compactMap { $0["seq"].int } == Array(1...6))
+            try await cluster.up()
+        }
+
+        @Test func natsRestartedInTheMiddleOfABurst() async throws {
+            let cluster = try await Cluster.shared()
+            let load = try await Load(pairs: 12, of: cluster)
+            let receivers = try await listen(to: load.pairs)
+            try await load.run(pause: .milliseconds(20)) {
+                try await Task.sleep(for: .seconds(1))
+                try await cluster.service("restart", "nats")
+                try await Task.sleep(for: .seconds(2))
+                try await cluster.service("stop", "nats")
+                try await Task.sleep(for: .seconds(3))
+                try await cluster.service("start", "nats")
+                try await Task.sleep(for: .seconds(2))
+            }
+            report("NATS restarted", load)
+            #expect(try await load.faults() == [])
+            for (pair, socket) in receivers { try await expectEverythingLive(pair, at: socket) }
+            for node in 1...3 { try await eventually("ready again") { try await cluster.isReady(node) } }
+        }
+
+        @Test func postgresStoppedGivesPromptRefusalsAndRecoversByItself() async throws {
+            let cluster = try await Cluster.shared()
+            let load = try await Load(pairs: 12, of: cluster)
+            let receivers = try await listen(to: load.pairs)
+            let pids = try cluster.nodes().map(\.pid)
+            try await load.run {
+                try await Task.sleep(for: .seconds(1))
+                try await cluster.service("stop", "postgres")
+                for node in 1...3 { try await eventually("not ready") { try await !cluster.isReady(node) } }
+                for node in 1...3 {
+                    let start = ContinuousClock.now
+                    let answer = try await load.pairs[0].sender.at(node).post("refused", to: load.pairs[0].chat)
+                    #expect(
+                        answer.status == 503 && answer.code == "unavailable" && answer.headers["retry-after"] != nil, "\(answer)")
+                    #expect(ContinuousClock.now - start < .seconds(5))
+                    #expect(try await HTTP.call("GET", cluster.url(node), "/healthz").status == 200)
+                }
+                try await Task.sleep(for: .seconds(Limits.isLong ? 60 : 8))
+                try await cluster.service("start", "postgres")
+                for node in 1...3 { try await eventually("ready again") { try await cluster.isReady(node) } }
+                try await Task.sleep(for: .seconds(2))
+            }
+            report("PostgreSQL stopped", load)
+            #expect(try await load.faults() == [])
+            #expect(try cluster.nodes().map(\.pid) == pids, "without a restart")
+            for (pair, socket) in receivers { try await expectEverythingLive(pair, at: socket) }
+        }
+
+        @Test func oneConversationHammeredWhileNodesLeaveAndJoinHasNoForkAndNoHole() async throws {
+            let (alice, bob, chat) = try await pair()
+            let cluster = alice.cluster
+            let senders = (0..<6).map { ($0.isMultiple(of: 2) ? alice : bob).at($0 + 1) }
+            try await withThrowingTaskGroup(of: [Int: String].self) { group in
+                let deadline = ContinuousClock.now + .seconds(Limits.isLong ? 180 : 20)
+                for (index, sender) in senders.enumerated() {
+                    group.addTask {
+                        var acknowledged: [Int: String] = [:]
+                        var number = 0
+                        while ContinuousClock.now < deadline {
+                            number += 1
+                            let text = "\(index): \(number)"
+                            let answer = try await sender.postInTheEnd(text, to: chat, clientID: text, within: .seconds(30))
+                            acknowledged[answer.json["seq"].int ?? 0] = text
+                        }
+                        return acknowledged
+                    }
+                }
+                var round = 0
+                while ContinuousClock.now < deadline - .seconds(6) {
+                    round += 1
+                    let node = round % 3 + 1
+                    if round.isMultiple(of: 2) {
+                        try await cluster.node("restart", "node\(node)")
+                    } else {
+                        try cluster.signal(SIGKILL, node: node)
+                        try await Task.sleep(for: .seconds(2))
+                        try await cluster.node("start", "node\(node)")
+                    }
+                    try await Task.sleep(for: .seconds(1))
+                }
+                var acknowledged: [Int: String] = [:]
+                for try await part in group {
+                    for (seq, text) in part { #expect(acknowledged.updateValue(text, forKey: seq) == nil, "\(seq) twice") }
+                }
+                let history = try await alice.history(chat)
+                #expect(history.compactMap { $0["seq"].int } == Array(1...history.count))
+                let stored = Dictionary(history.map { ($0["seq"].int ?? 0, $0["text"].string ?? "") }) { $1 }
+                #expect(acknowledged.filter { stored[$0.key] != $0.value } == [:])
+                #expect(Set(stored.values).count == history.count)
+            }
+            try await cluster.up()
+        }
+
+        @Test func aNodeHaltedPastItsLeaseCommitsNothingWhenItWakes() async throws {
+            let (alice, bob, chat) = try await pair()
+            let cluster = alice.cluster
+            for number in 1...3 { _ = try await alice.post("\(number)", to: chat).expect(201) }
+            let owner = try await self.owner(of: chat, in: cluster)
+            let others = [1, 2, 3].filter { $0 != owner }
+            // Sends that reach the halted owner wait in its sockets and are handled when it wakes.
+            try cluster.signal(SIGSTOP, node: owner)
+            let stale = Task { try? await alice.at(owner).post("stale", to: chat, clientID: "stale", patience: 40) }
+            let taken = try await bob.at(others[0]).postInTheEnd("4", to: chat, within: .seconds(30))
+            #expect(taken.json["seq"] == 4)
+            try await eventually("its shards have other owners", within: .seconds(30)) {
+                try await ownedShards(cluster)["node\(owner)", default: 0] == 0
+            }
+            try cluster.signal(SIGCONT, node: owner)
+            _ = await stale.value
+            _ = try await bob.at(others[1]).postInTheEnd("5", to: chat, within: .seconds(30))
+            let history = try await bob.at(others[1]).history(chat)
+            #expect(history.compactMap { $0["seq"].int } == Array(1...history.count))
+            #expect(Set(history.compactMap { $0["clientId"].string }).count == history.count)
+            try await cluster.up()
+        }
+
+        @Test func theLeaderRestartedAgainAndAgainLeavesEveryNodeWithActors() async throws {
+            let cluster = try await Cluster.shared()
+            for _ in 0..<(Limits.isLong ? 10 : 3) {
+                let rows = try await cluster.query(
+                    "SELECT n.name FROM cluster_state s JOIN cluster_nodes n ON n.incarnation = s.leader AND n.state = 'up'")
+                guard let leader = rows.first?.first else {
+                    try await Task.sleep(for: .seconds(1))
+                    continue
+                }
+                try await cluster.node("restart", leader)
+            }
+            try await eventually("every node hosts actors of both kinds", within: .seconds(60)) {
+                let rows = try await cluster.query(
+                    """
+                    SELECT n.name, s.kind FROM shards s JOIN cluster_nodes n ON n.incarnation = s.owner AND n.state = 'up'
+                    GROUP BY 1, 2
+                    """)
+                let owned = try await cluster.query(
+                    "SELECT count(*) FROM shards s JOIN cluster_nodes n ON n.incarnation = s.owner AND n.state = 'up'")
+                return rows.count == 6 && owned == [["1280"]]
+            }
+            let (alice, _, chat) = try await pair()
+            _ = try await alice.postInTheEnd("works", to: chat, within: .seconds(20))
+        }
+
+        @Test func aRollingRestartMovesEachShardAtMostSixTimes() async throws {
+            let cluster = try await Cluster.shared()
+            try await eventually("all shards have settled", within: .seconds(60)) {
+                try await cluster.query("SELECT count(*) FROM shards WHERE target IS NOT NULL OR owner IS NULL") == [["0"]]
+            }
+            _ = try await cluster.query(
+                "DROP TABLE IF EXISTS epochs_before; CREATE TABLE epochs_before AS SELECT kind, number, epoch FROM shards")
+            for node in 1...3 { try await cluster.node("restart", "node\(node)") }
+            let most = try await cluster.query(
+                "SELECT max(s.epoch - b.epoch) FROM shards s JOIN epochs_before b USING (kind, number)")
+            _ = try await cluster.query("DROP TABLE epochs_before")
+            let moves = try #require(most.first?.first.flatMap { Int($0) })
+            print("a rolling restart of three nodes: a shard moved at most \(moves) times")
+            #expect(moves <= 6)
+        }
+
+        // MARK: Helpers
+
+        private func listen(to pairs: [Load.Pair]) async throws -> [(Load.Pair, Socket)] {
+            var receivers: [(Load.Pair, Socket)] = []
+            for pair in pairs { receivers.append((pair, try await Socket.connect(pair.receiver))) }
+            return receivers
+        }
+
+        /// What is stored has come live, each once and in order; where the session was told to `resync`, or a hole shows, from changes.
+        private func expectEverythingLive(_ pair: Load.Pair, at socket: Socket) async throws {
+            let stored = try await pair.receiver.history(pair.chat).compactMap { $0["seq"].int }
+            try await eventually(
+                "\(stored.count) messages are there live, of which \(socket.messages(pair.chat).count) came", within: .seconds(30)
+            ) {
+                socket.messages(pair.chat).last?["seq"].int == stored.last || socket.closeCode != nil
+            }
+            #expect(socket.closeCode == nil)
+            let live = socket.messages(pair.chat).compactMap { $0["seq"].int }
+            #expect(live == stored || !socket.events("resync").isEmpty)
+            #expect(live == Array(Set(live)).sorted(), "each once, in order")
+        }
+
+        private func report(_ what: String, _ load: Load) {
+            let pauses = load.pauses
+            print(
+                "\(what): \(load.acknowledgedCount) acknowledged, refused \(load.refusals), longest pauses p50 \(pauses[pauses.count / 2]), worst \(pauses.last ?? .zero)"
+            )
+        }
+
+        /// How many shards each live node owns.
+        private func ownedShards(_ cluster: Cluster) async throws -> [String: Int] {
+            let rows = try await cluster.query(
+                "SELECT n.name, count(*) FROM shards s JOIN cluster_nodes n ON n.incarnation = s.owner AND n.state = 'up' GROUP BY 1"
+            )
+            return Dictionary(rows.map { ($0[0], Int($0[1]) ?? 0) }) { $1 }
+        }
+
+        /// The number of the node that owns a conversation's shard.
+        private func owner(of chat: String, in cluster: Cluster) async throws -> Int {
+            let rows = try await cluster.query(
+                """
+                SELECT n.name FROM conversations c JOIN shards s ON s.kind = 0 AND s.number = c.shard
+                JOIN cluster_nodes n ON n.incarnation = s.owner WHERE c.id = '\(chat)'
+                """)
+            guard let number = rows.first?.first.flatMap({ Int($0.dropFirst("node".count)) }) else {
+                throw Failure("no owner: \(rows)")
+            }
+            return number
+        }
+    }
+}
