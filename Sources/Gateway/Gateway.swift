@@ -55,6 +55,12 @@ public final class Gateway: EdgeHandler {
         .fault(status, code: code, requestID: requestID)
     }
 
+    /// As a listener would get it, for tests without one.
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        if case .respond(let response) = admit(request.head) { return response }
+        return await served.respond(to: request)
+    }
+
     private func admitSocket(_ head: HTTPRequestHead, _ accept: () -> Admission) -> Admission {
         guard head.method == "GET" else {
             return .respond(.methodNotAllowed(["GET"], requestID: head.requestID))

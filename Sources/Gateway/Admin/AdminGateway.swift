@@ -78,6 +78,8 @@ public final class AdminGateway: EdgeHandler {
         served.handle(request) { responder.respond($0) }
     }
 
+    func respond(to request: HTTPRequest) async -> HTTPResponse { await served.respond(to: request) }
+
     public func fault(_ status: Int, code: String, requestID: String) -> HTTPResponse {
         .fault(status, code: code, requestID: requestID)
     }

@@ -65,14 +65,6 @@ struct API: Sendable {
         }
     }
 
-    /// Both steps, for whoever has the whole request.
-    func respond(to request: HTTPRequest) async -> HTTPResponse {
-        switch decide(request.head) {
-        case .respond(let response, _): response
-        case .run(let match, let caller): await run(match, caller, request)
-        }
-    }
-
     func failure(_ error: RoostError, _ head: HTTPRequestHead) -> HTTPResponse {
         finished(.problem(error, requestID: head.requestID), head)
     }

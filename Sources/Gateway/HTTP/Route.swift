@@ -76,7 +76,9 @@ struct PathTemplate: Sendable {
             switch segment {
             case .constant(let constant):
                 if part != constant { return nil }
-            case .parameter(let name): parameters[name] = part
+            case .parameter(let name):
+                if part.isEmpty { return nil }
+                parameters[name] = part
             }
         }
         return parameters

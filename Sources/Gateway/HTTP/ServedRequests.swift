@@ -46,6 +46,12 @@ struct ServedRequests: Sendable {
         }
     }
 
+    /// As a listener would get it, for tests without one.
+    func respond(to request: HTTPRequest) async -> HTTPResponse {
+        if case .respond(let response) = admit(request.head) { return response }
+        return await withCheckedContinuation { continuation in handle(request) { continuation.resume(returning: $0) } }
+    }
+
     private func record(_ head: HTTPRequestHead, _ route: Int?, _ status: Int, _ duration: Duration) {
         metrics.record(route: route, status: status, duration: duration)
         logger.debug(

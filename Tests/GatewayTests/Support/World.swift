@@ -1,0 +1,83 @@
+import EdgeServer
+import EventLoop
+import Locks
+import Ports
+import RoostModel
+import RoostProtocol
+import Runtime
+
+@testable import Gateway
+
+/// A gateway over stores in memory, with a clock that the test moves.
+final class World: Sendable {
+    let accounts: FakeAccounts
+    let chats = FakeChats()
+    let presence = FakePresence()
+    let signals = FakeSignals()
+    let metrics = Metrics()
+    let time: Locked<Int64>
+    let isReady = Locked(true)
+    let authenticator: Authenticator
+    let gateway: Gateway
+    private let executor: RequestExecutor
+    private let passwords: PasswordHasher
+
+    init(settings: GatewaySettings = GatewaySettings()) async throws {
+        let chats = chats
+        accounts = FakeAccounts(shared: { chats.share($0, $1) })
+        let time = Locked(systemWallClock())
+        self.time = time
+        authenticator = Authenticator(
+            accounts: accounts, now: { time.withLock { $0 } }, metrics: metrics, logger: .silent)
+        executor = RequestExecutor(metrics: metrics)
+        passwords = PasswordHasher(cost: .least, threads: 2, metrics: metrics)
+        let backend = Backend(
+            accounts: accounts, conversations: chats, commands: chats, presence: presence, signals: signals, logger: .silent)
+        let isReady = isReady
+        gateway = Gateway(
+            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, settings: settings,
+            isReady: { isReady.withLock { $0 } }, metrics: metrics, logger: .silent, makeSession: { _ in SilentSession() })
+        try await passwords.start()
+        try await authenticator.start()
+        try await executor.start()
+    }
+
+    func advance(by duration: Duration) { time.withLock { $0 += Int64(duration / .milliseconds(1)) } }
+
+    func stop() async {
+        await executor.stop()
+        await authenticator.stop()
+        await passwords.stop()
+    }
+}
+
+private final class SilentSession: WebSocketHandler {
+    func received(text: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {}
+    func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {}
+    func closed(_ how: WebSocketClosure, _ socket: WebSocketConnection) {}
+}
+
+/// How a test reaches the gateway: the same bodies run against the router alone and over sockets.
+enum Transport: CaseIterable, Sendable { case router, sockets }
+
+/// Runs `body` with a fresh gateway.
+func withGateway(
+    _ transport: Transport, settings: GatewaySettings = GatewaySettings(), _ body: (World, any TestClient) async throws -> Void
+) async throws {
+    let world = try await World(settings: settings)
+    switch transport {
+    case .router:
+        try await body(world, RouterClient(gateway: world.gateway))
+    case .sockets:
+        let loop = try EventLoop(name: "edge")
+        loop.start()
+        let server = EdgeServer(configuration: EdgeConfiguration(), loops: [loop], handler: world.gateway)
+        let client = SocketClient(port: try await server.start())
+        try await client.start()
+        try await body(world, client)
+        await client.stop()
+        await server.stop(grace: .seconds(1))
+        await loop.stop()
+    }
+    await world.stop()
+}
