@@ -37,7 +37,7 @@ public final class EdgeServer: Sendable {
 
     /// Binds and begins to accept.
     /// - Returns: the bound port.
-    /// - Throws: ``EdgeServerError``, with `addressInUse` also where only another process listens with SO_REUSEPORT.
+    /// - Throws: `EventLoopError`, with EADDRINUSE also where another process listens with SO_REUSEPORT.
     @discardableResult
     public func start() async throws -> Int {
         let shared = edges.count > 1

@@ -1,17 +1,9 @@
 import CEpoll
 import Glibc
 
-public struct EdgeServerError: Error, CustomStringConvertible, Sendable {
-    /// `invalidAddress`, `addressInUse` or `system`.
-    public let code: String
-    public let operation: String
-    public let errno: Int32
-    public var description: String { "\(operation): \(code), errno \(errno)" }
-}
-
 /// Numeric addresses, to and from the system's form.
-enum SocketAddress {
-    static func text(_ storage: sockaddr_storage) -> String {
+public enum SocketAddress {
+    public static func text(_ storage: sockaddr_storage) -> String {
         withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { buffer in
             var storage = storage
             return withUnsafePointer(to: &storage) { pointer in
@@ -33,10 +25,10 @@ enum SocketAddress {
         }
     }
 
-    static func parse(host: String, port: Int) throws(EdgeServerError) -> (storage: sockaddr_storage, length: socklen_t) {
+    public static func parse(host: String, port: Int) throws(EventLoopError) -> (storage: sockaddr_storage, length: socklen_t) {
         var storage = sockaddr_storage()
         guard let port = UInt16(exactly: port) else {
-            throw EdgeServerError(code: "invalidAddress", operation: "parse", errno: 0)
+            throw EventLoopError(operation: "parse address", errno: EINVAL)
         }
         var four = sockaddr_in()
         var six = sockaddr_in6()
@@ -52,15 +44,15 @@ enum SocketAddress {
             withUnsafeMutableBytes(of: &storage) { target in withUnsafeBytes(of: six) { target.copyMemory(from: $0) } }
             return (storage, socklen_t(MemoryLayout<sockaddr_in6>.size))
         }
-        throw EdgeServerError(code: "invalidAddress", operation: "parse", errno: 0)
+        throw EventLoopError(operation: "parse address", errno: EINVAL)
     }
 
     /// A bound and listening socket, and its port.
     /// - Parameter shared: whether further sockets of this process listen on the same port (SO_REUSEPORT).
-    static func listen(host: String, port: Int, backlog: Int32, shared: Bool) throws(EdgeServerError) -> (descriptor: Int32, port: Int) {
+    public static func listen(host: String, port: Int, backlog: Int32, shared: Bool) throws(EventLoopError) -> (descriptor: Int32, port: Int) {
         var (storage, length) = try parse(host: host, port: port)
         let descriptor = roost_tcp_socket(Int32(storage.ss_family))
-        guard descriptor >= 0 else { throw EdgeServerError(code: "system", operation: "socket", errno: errno) }
+        guard descriptor >= 0 else { throw EventLoopError(operation: "socket", errno: errno) }
         _ = roost_set_option(descriptor, Int32(ROOST_SOL_SOCKET), Int32(ROOST_SO_REUSEADDR), 1)
         if shared { _ = roost_set_option(descriptor, Int32(ROOST_SOL_SOCKET), Int32(ROOST_SO_REUSEPORT), 1) }
         let bound = withUnsafeMutablePointer(to: &storage) { pointer in
@@ -72,9 +64,48 @@ enum SocketAddress {
         guard bound else {
             let reason = errno
             close(descriptor)
-            throw EdgeServerError(code: reason == EADDRINUSE ? "addressInUse" : "system", operation: "listen", errno: reason)
+            throw EventLoopError(operation: "listen", errno: reason)
         }
         let chosen = withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.loadUnaligned(fromByteOffset: 2, as: UInt16.self)) }
         return (descriptor, Int(chosen))
+    }
+
+    /// A socket whose connection is under way; it becomes writable when that has ended, well or not (see ``connectError(_:)``).
+    /// - Parameter source: the own address to connect from, for more sockets than one address has ports.
+    public static func connect(host: String, port: Int, source: String?) throws(EventLoopError) -> Int32 {
+        var (storage, length) = try parse(host: host, port: port)
+        var own: (storage: sockaddr_storage, length: socklen_t)?
+        if let source { own = try parse(host: source, port: 0) }
+        let descriptor = roost_tcp_socket(Int32(storage.ss_family))
+        guard descriptor >= 0 else { throw EventLoopError(operation: "socket", errno: errno) }
+        _ = roost_set_option(descriptor, Int32(ROOST_IPPROTO_TCP), Int32(ROOST_TCP_NODELAY), 1)
+        var reason: Int32 = 0
+        if var own {
+            // The port is chosen at connect, by the whole four-tuple.
+            _ = roost_set_option(descriptor, Int32(ROOST_IPPROTO_IP), Int32(ROOST_IP_BIND_ADDRESS_NO_PORT), 1)
+            let bound = withUnsafeMutablePointer(to: &own.storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, own.length) }
+            }
+            if bound != 0 { reason = errno }
+        }
+        if reason == 0 {
+            let result = withUnsafeMutablePointer(to: &storage) { pointer in
+                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { Glibc.connect(descriptor, $0, length) }
+            }
+            if result != 0 && errno != EINPROGRESS { reason = errno }
+        }
+        if reason != 0 {
+            close(descriptor)
+            throw EventLoopError(operation: "connect", errno: reason)
+        }
+        return descriptor
+    }
+
+    /// 0 once a connection stands, else why it does not.
+    public static func connectError(_ descriptor: Int32) -> Int32 {
+        var error: Int32 = 0
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        getsockopt(descriptor, Int32(ROOST_SOL_SOCKET), Int32(ROOST_SO_ERROR), &error, &length)
+        return error
     }
 }
