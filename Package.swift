@@ -61,6 +61,7 @@ let package = Package(
                 "ActorRuntime", "ChatActors", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
+        .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop"]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
         .executableTarget(
