@@ -81,7 +81,7 @@ let package = Package(
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
-        .testTarget(name: "EdgeServerTests", dependencies: ["EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
+        .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
         .testTarget(name: "ClusterMembershipTests", dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters"]),
         .testTarget(
