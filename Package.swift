@@ -31,7 +31,7 @@ let package = Package(
         // What long-lived parts run on, and the ports they speak to.
         .target(name: "Locks"),
         .target(name: "EventLoop", dependencies: ["CEpoll", "Locks"]),
-        .target(name: "Runtime", dependencies: ["EventLoop", "Locks"]),
+        .target(name: "Runtime", dependencies: ["CEpoll", "EventLoop", "Locks"]),
         .target(name: "Ports", dependencies: ["RoostModel"]),
 
         // Adapters.

@@ -142,12 +142,13 @@ import Testing
     }
 
     @Test func realSignalsAreHeard() async throws {
-        // In a process of its own: a child of this one that is told to stop itself would need a program; the source alone is tested.
         let source = ProcessSignals()
         let heard = Locked<[Int32]>([])
         source.listen { number in heard.withLock { $0.append(number) } }
         try await ChildProcess.run(["sh", "-c", "kill -TERM $PPID"])
         try await eventually("the signal is heard") { heard.withLock { $0 } == [15] }
+        try await ChildProcess.run(["sh", "-c", "kill -INT $PPID"])
+        try await eventually("the second one is heard") { heard.withLock { $0 } == [15, 2] }
         source.ignore()
     }
 }

@@ -46,6 +46,9 @@ static inline int roost_set_option(int fd, int level, int option, int value) {
 // Names the calling thread, in at most 15 bytes.
 void roost_name_thread(const char *name);
 
+// From now on a signal is one byte, its number, sent to `socket`: one socket for all signals of the process.
+int roost_catch_signal(int number, int socket);
+
 enum {
     ROOST_EPOLLIN = EPOLLIN,
     ROOST_EPOLLOUT = EPOLLOUT,
