@@ -1,0 +1,28 @@
+/// A statement that each connection prepares at its first use. Parameters are cast in the text: `$1::uuid`.
+struct PostgresStatement: Sendable {
+    /// Unique among all statements, ASCII.
+    let name: String
+    let text: String
+
+    init(_ name: String, _ text: String) {
+        self.name = name
+        self.text = text
+    }
+}
+
+/// A statement with its parameters.
+struct PostgresCommand: Sendable {
+    let statement: PostgresStatement
+    let parameters: PostgresParameters
+
+    init(_ statement: PostgresStatement, _ parameters: PostgresParameters = PostgresParameters()) {
+        self.statement = statement
+        self.parameters = parameters
+    }
+
+    init(_ statement: PostgresStatement, _ fill: (inout PostgresParameters) -> Void) {
+        var parameters = PostgresParameters()
+        fill(&parameters)
+        self.init(statement, parameters)
+    }
+}

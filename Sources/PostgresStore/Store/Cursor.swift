@@ -1,0 +1,107 @@
+import Ports
+
+/// Cursors and tokens: bytes in base64url without padding (RFC 4648 section 5), with a version and a kind in front. Whatever was not made by
+/// ``CursorWriter`` is a `badCursor`.
+struct CursorWriter {
+    private var bytes: [UInt8]
+
+    init(_ kind: CursorKind) { bytes = [1, kind.rawValue] }
+
+    mutating func write(_ value: Int64) { bytes.append(bigEndian: value) }
+    mutating func write(_ value: UInt64) { bytes.append(bigEndian: value) }
+    mutating func write(_ value: UInt8) { bytes.append(value) }
+    mutating func write(_ text: String) {
+        bytes.append(bigEndian: UInt16(text.utf8.count))
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    /// With a check byte, so that a mistyped or cut one is noticed.
+    var text: String { Base64URL.encode(bytes + [checksum(bytes[...])]) }
+}
+
+enum CursorKind: UInt8 {
+    case conversations = 1, directory = 2, sync = 3
+}
+
+struct CursorReader {
+    private var rest: ArraySlice<UInt8>
+
+    init(_ text: String, _ kind: CursorKind) throws(StoreError) {
+        guard text.utf8.count <= 8192, let bytes = Base64URL.decode(text), bytes.count >= 3, bytes[0] == 1, bytes[1] == kind.rawValue,
+            bytes[bytes.count - 1] == checksum(bytes.dropLast())
+        else { throw StoreError(.badCursor) }
+        rest = bytes[2..<bytes.count - 1]
+    }
+
+    mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(StoreError) -> Integer {
+        let size = MemoryLayout<Integer>.size
+        guard rest.count >= size else { throw StoreError(.badCursor) }
+        let value = rest.prefix(size).reduce(Integer.zero) { size == 1 ? Integer(truncatingIfNeeded: $1) : $0 << 8 | Integer(truncatingIfNeeded: $1) }
+        rest = rest.dropFirst(size)
+        return value
+    }
+
+    mutating func text() throws(StoreError) -> String {
+        let count = Int(try integer(UInt16.self))
+        guard rest.count >= count, let text = String(validating: rest.prefix(count), as: UTF8.self), !text.utf8.contains(0)
+        else { throw StoreError(.badCursor) }
+        rest = rest.dropFirst(count)
+        return text
+    }
+
+    /// - Throws: ``StoreError`` unless everything was read.
+    func end() throws(StoreError) {
+        if !rest.isEmpty { throw StoreError(.badCursor) }
+    }
+}
+
+private func checksum(_ bytes: ArraySlice<UInt8>) -> UInt8 {
+    var hash: UInt32 = 0x811C_9DC5
+    for byte in bytes { hash = (hash ^ UInt32(byte)) &* 0x0100_0193 }
+    return UInt8(truncatingIfNeeded: hash ^ hash >> 8 ^ hash >> 16 ^ hash >> 24)
+}
+
+enum Base64URL {
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+    static func encode(_ bytes: [UInt8]) -> String {
+        var text: [UInt8] = []
+        text.reserveCapacity((bytes.count * 4 + 2) / 3)
+        var buffer: UInt32 = 0
+        var bits = 0
+        for byte in bytes {
+            buffer = buffer << 8 | UInt32(byte)
+            bits += 8
+            while bits >= 6 {
+                bits -= 6
+                text.append(alphabet[Int(buffer >> UInt32(bits) & 63)])
+            }
+        }
+        if bits > 0 { text.append(alphabet[Int(buffer << UInt32(6 - bits) & 63)]) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// nil for anything that ``encode(_:)`` does not make.
+    static func decode(_ text: String) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var buffer: UInt32 = 0
+        var bits = 0
+        for character in text.utf8 {
+            guard let value = values[Int(character)] else { return nil }
+            buffer = buffer << 6 | UInt32(value)
+            bits += 6
+            if bits >= 8 {
+                bits -= 8
+                bytes.append(UInt8(truncatingIfNeeded: buffer >> UInt32(bits)))
+            }
+        }
+        let rest = buffer & (1 << UInt32(bits) - 1)
+        return bits >= 6 || rest != 0 ? nil : bytes
+    }
+
+    private static let values: [UInt8?] = {
+        var values = [UInt8?](repeating: nil, count: 256)
+        for (value, character) in alphabet.enumerated() { values[Int(character)] = UInt8(value) }
+        return values
+    }()
+}
