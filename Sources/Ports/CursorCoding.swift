@@ -1,39 +1,41 @@
-import Ports
-
-/// Cursors and tokens: bytes in base64url without padding (RFC 4648 section 5), with a version and a kind in front. Whatever was not made by
+/// How the stores write cursors and tokens: bytes in base64url without padding (RFC 4648 section 5), with a version and a kind in front. Whatever was not made by
 /// ``CursorWriter`` is a `badCursor`.
-struct CursorWriter {
+public struct CursorWriter {
     private var bytes: [UInt8]
 
-    init(_ kind: CursorKind) { bytes = [1, kind.rawValue] }
+    public init(_ kind: CursorKind) { bytes = [1, kind.rawValue] }
 
-    mutating func write(_ value: Int64) { bytes.append(bigEndian: value) }
-    mutating func write(_ value: UInt64) { bytes.append(bigEndian: value) }
-    mutating func write(_ value: UInt8) { bytes.append(value) }
-    mutating func write(_ text: String) {
-        bytes.append(bigEndian: UInt16(text.utf8.count))
+    public mutating func write(_ value: Int64) { append(value) }
+    public mutating func write(_ value: UInt64) { append(value) }
+    public mutating func write(_ value: UInt8) { bytes.append(value) }
+    public mutating func write(_ text: String) {
+        append(UInt16(text.utf8.count))
         bytes.append(contentsOf: text.utf8)
     }
 
+    private mutating func append(_ value: some FixedWidthInteger) {
+        withUnsafeBytes(of: value.bigEndian) { bytes.append(contentsOf: $0) }
+    }
+
     /// With a check byte, so that a mistyped or cut one is noticed.
-    var text: String { Base64URL.encode(bytes + [checksum(bytes[...])]) }
+    public var text: String { Base64URL.encode(bytes + [checksum(bytes[...])]) }
 }
 
-enum CursorKind: UInt8 {
+public enum CursorKind: UInt8, Sendable {
     case conversations = 1, directory = 2, sync = 3
 }
 
-struct CursorReader {
+public struct CursorReader {
     private var rest: ArraySlice<UInt8>
 
-    init(_ text: String, _ kind: CursorKind) throws(StoreError) {
+    public init(_ text: String, _ kind: CursorKind) throws(StoreError) {
         guard text.utf8.count <= 8192, let bytes = Base64URL.decode(text), bytes.count >= 3, bytes[0] == 1, bytes[1] == kind.rawValue,
             bytes[bytes.count - 1] == checksum(bytes.dropLast())
         else { throw StoreError(.badCursor) }
         rest = bytes[2..<bytes.count - 1]
     }
 
-    mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(StoreError) -> Integer {
+    public mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(StoreError) -> Integer {
         let size = MemoryLayout<Integer>.size
         guard rest.count >= size else { throw StoreError(.badCursor) }
         let value = rest.prefix(size).reduce(Integer.zero) { size == 1 ? Integer(truncatingIfNeeded: $1) : $0 << 8 | Integer(truncatingIfNeeded: $1) }
@@ -41,7 +43,7 @@ struct CursorReader {
         return value
     }
 
-    mutating func text() throws(StoreError) -> String {
+    public mutating func text() throws(StoreError) -> String {
         let count = Int(try integer(UInt16.self))
         guard rest.count >= count, let text = String(validating: rest.prefix(count), as: UTF8.self), !text.utf8.contains(0)
         else { throw StoreError(.badCursor) }
@@ -50,7 +52,7 @@ struct CursorReader {
     }
 
     /// - Throws: ``StoreError`` unless everything was read.
-    func end() throws(StoreError) {
+    public func end() throws(StoreError) {
         if !rest.isEmpty { throw StoreError(.badCursor) }
     }
 }

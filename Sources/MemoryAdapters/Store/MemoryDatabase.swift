@@ -1,0 +1,186 @@
+import Ports
+import RoostModel
+import Runtime
+
+/// What the memory stores share: tables under one lock. For tests and for trying things without a database; nothing is kept.
+public final class MemoryDatabase: Sendable {
+    let tables = Locked(MemoryTables())
+    let faults = Locked(MemoryFaults())
+
+    public init() {}
+
+    // MARK: What tests do to it
+
+    /// While false, every call fails with `unavailable`.
+    public func setAvailable(_ isAvailable: Bool) { faults.withLock { $0.isAvailable = isAvailable } }
+
+    /// Commits that come from now on hold their fence, and are stored and answered by ``releaseCommits()``.
+    public func stallCommits() { faults.withLock { $0.isStalling = true } }
+
+    /// How many commits are stalled.
+    public var stalledCommits: Int { faults.withLock { $0.stalled.count } }
+
+    /// Stores and answers the stalled commits, in order, and stalls no more.
+    public func releaseCommits() {
+        let stalled = faults.withLock { faults in
+            let stalled = faults.stalled
+            faults.stalled = []
+            faults.isStalling = false
+            return stalled
+        }
+        for commit in stalled { commit() }
+    }
+
+    /// The next commit fails as if its connection had broken: `outcomeUnknown`, whether or not it is `stored`.
+    public func breakNextCommit(stored: Bool) { faults.withLock { $0.breaks.append(stored) } }
+
+    // MARK: For the stores
+
+    func read<Value: Sendable>(_ body: (MemoryTables) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        try write { (tables) throws(StoreError) in try body(tables) }
+    }
+
+    func write<Value: Sendable>(_ body: (inout MemoryTables) throws(StoreError) -> Value) throws(StoreError) -> Value {
+        guard faults.withLock({ $0.isAvailable }) else { throw StoreError(.unavailable, detail: "memory store is set away") }
+        let result: Result<Value, StoreError> = tables.withLock { tables in
+            do throws(StoreError) { return .success(try body(&tables)) } catch { return .failure(error) }
+        }
+        return try result.get()
+    }
+
+    /// As ``write(_:)``, once no commit of `incarnations` is in flight.
+    func writeExclusively<Value: Sendable>(
+        _ incarnations: (MemoryTables) -> [IncarnationID], _ body: (inout MemoryTables) throws(StoreError) -> Value
+    ) async throws(StoreError) -> Value {
+        while true {
+            let done: Value? = try write { (tables) throws(StoreError) in
+                let blocked = incarnations(tables).contains { tables.inFlight[$0, default: 0] > 0 }
+                return blocked ? nil : .some(try body(&tables))
+            }
+            if let done { return done }
+            await withCheckedContinuation { continuation in
+                let mustWait = tables.withLock { tables in
+                    let blocked = incarnations(tables).contains { tables.inFlight[$0, default: 0] > 0 }
+                    if blocked { tables.waiters.append(continuation) }
+                    return blocked
+                }
+                if !mustWait { continuation.resume() }
+            }
+        }
+    }
+}
+
+struct MemoryFaults: Sendable {
+    var isAvailable = true
+    var isStalling = false
+    var stalled: [@Sendable () -> Void] = []
+    var breaks: [Bool] = []
+}
+
+struct MemoryTables: Sendable {
+    /// Rises by one with each change; stands where PostgreSQL has transactions.
+    var version: Int64 = 1
+
+    var users: [UserID: UserRow] = [:]
+    var usersByEmail: [String: UserID] = [:]
+    var devices: [DeviceID: DeviceRow] = [:]
+    var tokens: [TokenHash: TokenRow] = [:]
+    var secrets: [String: [UInt8]] = [:]
+
+    var conversations: [ConversationID: ConversationRow] = [:]
+    var directs: [DirectPair: ConversationID] = [:]
+    var memberships: [UserID: Set<ConversationID>] = [:]
+
+    var nodes: [NodeRow] = []
+    var fences: [JournalFence: Bool] = [:]
+    var shards: [ShardID: ShardRow] = [:]
+    var viewVersion: Int64 = 1
+    var leader: IncarnationID?
+    var leaderTerm: Int64 = 0
+    var leaderUntil = ContinuousClock.now
+
+    /// Commits between their fence and their end.
+    var inFlight: [IncarnationID: Int] = [:]
+    var waiters: [CheckedContinuation<Void, Never>] = []
+
+    mutating func nextVersion() -> Int64 {
+        version += 1
+        return version
+    }
+}
+
+struct UserRow: Sendable {
+    var user: User
+    var passwordHash: String?
+    var isSuspended = false
+    var lastSeen: Timestamp?
+    var version: Int64
+
+    var isListed: Bool { user.email != nil && !user.isDeleted && user.settings.directoryVisible }
+}
+
+struct DeviceRow: Sendable {
+    var device: Device
+    var revokedAt: Timestamp?
+}
+
+struct TokenRow: Sendable {
+    let device: DeviceID
+    let expiresAt: Timestamp
+    var spentAt: Timestamp?
+    var successor: TokenHash?
+}
+
+struct DirectPair: Hashable, Sendable {
+    let low: UserID
+    let high: UserID
+
+    init(_ a: UserID, _ b: UserID) { (low, high) = (min(a, b), max(a, b)) }
+}
+
+struct ConversationRow: Sendable {
+    let id: ConversationID
+    let kind: ConversationKind
+    let createdAt: Timestamp
+    var title: String?
+    var isActive = false
+    var isReadOnly = false
+    var members: [MemberRow]
+    /// By `seq`, with the version that each was stored in.
+    var messages: [(message: Message, version: Int64)] = []
+    var clientIDs: Set<MessageKey> = []
+    var positions: [PositionRow] = []
+    var version: Int64
+
+    var head: Seq { messages.map(\.message.changeSeq).max() ?? .zero }
+    var lastActivityAt: Timestamp { messages.last?.message.createdAt ?? createdAt }
+
+    func member(_ user: UserID) -> MemberRow? { members.first { $0.userID == user } }
+}
+
+struct MemberRow: Sendable {
+    let userID: UserID
+    let role: MemberRole
+    let joinedAt: Timestamp
+    var readSeq = Seq.zero
+    var deliveredSeq = Seq.zero
+}
+
+/// When a member's positions reached what, in the order of time.
+struct PositionRow: Sendable {
+    let userID: UserID
+    let deliveredSeq: Seq
+    let readSeq: Seq
+    let at: Timestamp
+}
+
+struct NodeRow: Sendable {
+    var record: NodeRecord
+    var leaseUntil: ContinuousClock.Instant
+}
+
+struct ShardRow: Sendable {
+    var owner: IncarnationID?
+    var epoch = Epoch(0)
+    var target: IncarnationID?
+}
