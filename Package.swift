@@ -67,7 +67,7 @@ let package = Package(
         .executableTarget(
             name: "roost-load",
             dependencies: ["CEpoll", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
-        .executableTarget(name: "bench-floor", dependencies: ["CNATS", "CPostgres", "LoadCore", "Runtime"]),
+        .executableTarget(name: "bench-floor", dependencies: ["CNATS", "CPostgres", "EventLoop", "LoadCore", "Runtime"]),
 
         // Clocks, and servers of their own, for tests.
         .target(name: "TestSupport", dependencies: ["EventLoop", "Runtime"], path: "Tests/TestSupport"),

@@ -150,7 +150,7 @@ extension RunReport {
     }
 }
 
-extension Histogram {
+extension LatencyHistogram {
     public var json: JSONText {
         .object([
             ("count", .int(Int(count))), ("min", .int(Int(min))), ("mean", .double(mean)), ("p50", .int(Int(value(at: 0.5)))),

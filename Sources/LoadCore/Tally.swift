@@ -58,10 +58,10 @@ public struct Tally: Sendable, Equatable {
     public var deadClients = 0
 
     // Microseconds, from the scheduled time.
-    public var ackLatency = Histogram()
-    public var deliveryLatency = Histogram()
+    public var ackLatency = LatencyHistogram()
+    public var deliveryLatency = LatencyHistogram()
     /// How late the load tester itself wrote.
-    public var sendLag = Histogram()
+    public var sendLag = LatencyHistogram()
 
     public init() {}
 
@@ -77,8 +77,8 @@ public struct Tally: Sendable, Equatable {
 
     /// Starts the latencies afresh after a warm-up; the counts go on, as both ends must still agree.
     public mutating func forgetLatencies() {
-        ackLatency = Histogram()
-        deliveryLatency = Histogram()
-        sendLag = Histogram()
+        ackLatency = LatencyHistogram()
+        deliveryLatency = LatencyHistogram()
+        sendLag = LatencyHistogram()
     }
 }

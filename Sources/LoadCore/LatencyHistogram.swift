@@ -1,6 +1,6 @@
 /// Counts of durations in microseconds, exact to three significant digits: buckets whose width doubles with each power of two, as in
 /// Gil Tene's HdrHistogram. Values from 0 to about nineteen hours; longer ones count as the longest.
-public struct Histogram: Sendable, Equatable {
+public struct LatencyHistogram: Sendable, Equatable {
     /// Values below this stand in a bucket of their own.
     private static let linear = 2048
     private static let half = linear / 2
@@ -37,7 +37,7 @@ public struct Histogram: Sendable, Equatable {
         record(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
     }
 
-    public mutating func merge(_ other: Histogram) {
+    public mutating func merge(_ other: LatencyHistogram) {
         guard other.count > 0 else { return }
         guard count > 0 else {
             self = other
