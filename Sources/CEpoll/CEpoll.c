@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "CEpoll.h"
 #include <signal.h>
+#include <sys/timerfd.h>
+#include <time.h>
 
 int roost_accept(int listener, struct sockaddr *address, socklen_t *length) {
     return accept4(listener, address, length, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -26,4 +28,13 @@ int roost_catch_signal(int number, int socket) {
     action.sa_flags = SA_RESTART;
     sigemptyset(&action.sa_mask);
     return sigaction(number, &action, NULL);
+}
+
+int roost_timerfd(void) { return timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC); }
+
+int roost_timerfd_set(int fd, int64_t nanoseconds) {
+    struct itimerspec time = {0};
+    time.it_value.tv_sec = nanoseconds / 1000000000;
+    time.it_value.tv_nsec = nanoseconds % 1000000000;
+    return timerfd_settime(fd, TFD_TIMER_ABSTIME, &time, NULL);
 }

@@ -38,6 +38,13 @@ public struct RunReport: Sendable {
     public static let affectedNanoseconds: Int64 = 1_000_000_000
 
     public var ackRate: Double { measuredSeconds > 0 ? Double(acknowledgedThen) / measuredSeconds : 0 }
+    /// Sends a second that an open loop asks for; 0 for a closed one.
+    public var asked: Double {
+        switch pacing {
+        case .rate(let rate): rate
+        case .inFlight: 0
+        }
+    }
     public var deliveryRate: Double { measuredSeconds > 0 ? Double(deliveriesThen) / measuredSeconds : 0 }
     public var allGaps: GapSpread { GapSpread(gaps.map(\.longest)) }
     public var affectedGaps: GapSpread { GapSpread(gaps.map(\.longest).filter { $0 >= Self.affectedNanoseconds }) }

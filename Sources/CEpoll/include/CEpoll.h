@@ -43,6 +43,10 @@ static inline int roost_set_option(int fd, int level, int option, int value) {
     return setsockopt(fd, level, option, &value, sizeof value);
 }
 
+// A timer on CLOCK_MONOTONIC as a descriptor, finer than epoll's milliseconds; set to an absolute time, 0 disarms it.
+int roost_timerfd(void);
+int roost_timerfd_set(int fd, int64_t nanoseconds);
+
 // Names the calling thread, in at most 15 bytes.
 void roost_name_thread(const char *name);
 
