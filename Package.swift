@@ -78,6 +78,9 @@ let package = Package(
         .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
         .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel"]),
         .testTarget(name: "LoadCoreTests", dependencies: ["LoadCore", "RoostModel", "RoostProtocol"]),
+        .testTarget(
+            name: "LoadRunTests",
+            dependencies: ["EdgeServer", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "roost-load"]),
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),

@@ -55,7 +55,7 @@ struct PairsCommand: Sendable {
         await stop.wait(seconds: options.warmUpSeconds)
         let first = watch.sample()
         let before = await run.onLoop { () -> Mark in
-            run.tally.forgetLatencies()
+            if options.warmUpSeconds > 0 { run.tally.forgetLatencies() }
             return Mark(run)
         }
         await stop.wait(seconds: options.untilStopped ? nil : options.seconds)

@@ -105,6 +105,8 @@ final class PairsRun: LoadClientOwner, @unchecked Sendable {
     /// No new sends; what is under way goes on.
     func stopSending() {
         guard phase == .running else { return }
+        // What was due before the end belongs to the load, though the loop may be late.
+        _ = sendDue()
         phase = .settling
         pacer?.stop()
         pacer = nil
