@@ -7,7 +7,9 @@ final class StopSignal: Sendable {
     private let count = Locked(0)
     private let signals = ProcessSignals()
 
-    init() {
+    /// - Parameter listens: false leaves the process's signals alone, for tests.
+    init(listens: Bool = true) {
+        guard listens else { return }
         signals.listen { [count] _ in
             let times = count.withLock { count in
                 count += 1

@@ -27,7 +27,8 @@ import Testing
         options.isQuiet = true
         change(&options)
         let command = PairsCommand(
-            options: options, surroundings: try Surroundings.read(options), context: ClientLoop(loop), stop: StopSignal(),
+            options: options, surroundings: try Surroundings.read(options), context: ClientLoop(loop),
+            stop: StopSignal(listens: false),
             announces: false)
         let report = try await command.run()
         await loop.stop()
