@@ -45,12 +45,12 @@ let package = Package(
         .target(name: "ActorRuntime", dependencies: ["ClusterCore", "EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(
             name: "ChatActors",
-            dependencies: ["ActorRuntime", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime"]),
+            dependencies: ["ActorRuntime", "ClusterCore", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime"]),
         .target(
             name: "Gateway",
             dependencies: [
-                "ActorRuntime", "ChatActors", "CSodium", "EdgeServer", "EventLoop", "Ports", "RoostModel", "RoostProtocol",
-                "Runtime",
+                "ActorRuntime", "ChatActors", "ConversationCore", "CSodium", "EdgeCodec", "EdgeServer", "EventLoop", "Ports", "RoostModel",
+                "RoostProtocol", "Runtime",
             ]),
         .target(name: "RoostClient", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "RoostModel", "RoostProtocol", "Runtime"]),
 
@@ -58,7 +58,7 @@ let package = Package(
         .executableTarget(
             name: "roostd",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
+                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop"]),

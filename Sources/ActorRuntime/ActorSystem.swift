@@ -25,6 +25,7 @@ public final class RoostActorSystem: @unchecked Sendable {
     private let onStaleRouting: @Sendable () -> Void
     /// Takes events for sessions on this node, on a thread of the bus or of a lane, in order per conversation.
     private let onEvent: @Sendable (FanoutEvent) -> Void
+    private let onNotice: @Sendable (NodeNotice) -> Void
 
     private struct State {
         var identity: NodeIdentity?
@@ -34,13 +35,15 @@ public final class RoostActorSystem: @unchecked Sendable {
     public init(
         laneLoops: [EventLoop], edgeLoops: [EventLoop], bus: any MessageBus, logger: Logger, metrics: Metrics,
         wallClock: @escaping @Sendable () -> Timestamp = { .now },
-        onStaleRouting: @escaping @Sendable () -> Void, onEvent: @escaping @Sendable (FanoutEvent) -> Void
+        onStaleRouting: @escaping @Sendable () -> Void, onEvent: @escaping @Sendable (FanoutEvent) -> Void,
+        onNotice: @escaping @Sendable (NodeNotice) -> Void
     ) {
         self.bus = bus
         self.logger = logger
         self.metrics = RuntimeMetrics(metrics)
         self.onStaleRouting = onStaleRouting
         self.onEvent = onEvent
+        self.onNotice = onNotice
         let loops = laneLoops + edgeLoops
         endpoints = loops.enumerated().map { index, loop in
             Endpoint(
@@ -74,7 +77,10 @@ public final class RoostActorSystem: @unchecked Sendable {
             let subject = Destination(node: identity, endpoint: endpoint.index).subject
             subscriptions.append(try bus.subscribe(to: subject) { [weak self] in self?.received($0.payload, at: endpoint) })
         }
-        state.withLock { $0 = State(identity: identity, subscriptions: subscriptions) }
+        // The others must not speak to us before the bus knows that we listen. Where it is away, they cannot.
+        try? await bus.synchronize(timeout: .seconds(2))
+        let joined = State(identity: identity, subscriptions: subscriptions)
+        state.withLock { $0 = joined }
     }
 
     /// Ends this life: no call is taken any more, and every actor is retired.
@@ -139,6 +145,7 @@ public final class RoostActorSystem: @unchecked Sendable {
                             origin: .remote(header.sender, endpoint: header.endpoint)))
                 case .reply(let reply): replies.append(reply)
                 case .event(let event): onEvent(event)
+                case .notice(let notice): onNotice(notice)
                 case nil: break
                 }
             }
@@ -148,6 +155,9 @@ public final class RoostActorSystem: @unchecked Sendable {
         if !calls.isEmpty, endpoint.index < lanes.count { lanes[endpoint.index].receive(calls) }
         if !replies.isEmpty { endpoint.receive(replies) }
     }
+
+    /// A notice from this node to itself.
+    func deliver(_ notice: NodeNotice) { onNotice(notice) }
 
     private func malformed() {
         metrics.malformedBatches.increment()

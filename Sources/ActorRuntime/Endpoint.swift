@@ -188,8 +188,15 @@ public final class Endpoint: @unchecked Sendable {
     }
 
     /// Tells another node's sessions. The endpoint is the conversation's lane there, which keeps a conversation's events in order.
-    func tell(_ node: NodeIdentity, _ event: FanoutEvent, lane: Int) {
+    public func tell(_ node: NodeIdentity, _ event: FanoutEvent, lane: Int) {
         courier.add(.event(event), to: Destination(node: node, endpoint: lane), header: header)
+        scheduleFlush()
+    }
+
+    /// Sends a word to a node, this one perhaps.
+    public func tell(_ node: NodeIdentity, _ notice: NodeNotice) {
+        if routing.isHere(node) { return system.deliver(notice) }
+        courier.add(.notice(notice), to: Destination(node: node, endpoint: 0), header: header)
         scheduleFlush()
     }
 

@@ -11,7 +11,7 @@ public protocol HostedActor: DistributedActor where ActorSystem == RoostActorSys
 
     /// Finishes what is in flight and answers what waits with `notOwner`; calls `done` on the lane after the last answer.
     /// Nothing is received after this.
-    func retire(_ done: @escaping () -> Void)
+    func retire(_ done: @escaping @Sendable () -> Void)
 
     /// Asked now and then; true lets the lane drop the actor. It must have nothing in flight then.
     func mayPassivate(at now: Timestamp) -> Bool

@@ -73,6 +73,9 @@ public final class Lane: @unchecked Sendable {
     /// The actor at `address` if it is awake.
     public func existing(_ address: ActorAddress) -> (any HostedActor)? { activations[address] }
 
+    /// Forgets an actor that found nothing to be; the next call makes it anew.
+    public func drop(_ address: ActorAddress) { activations[address] = nil }
+
     public var activeCount: Int { activations.count }
 
     public func forEachActive(_ body: (any HostedActor) -> Void) {
@@ -132,14 +135,13 @@ public final class Lane: @unchecked Sendable {
         }
     }
 
-    private static func retire(_ actor: some HostedActor, _ done: @escaping () -> Void) {
-        nonisolated(unsafe) let done = done  // stays on the lane
+    private static func retire(_ actor: some HostedActor, _ done: @escaping @Sendable () -> Void) {
         actor.assumeIsolated { $0.retire(done) }
     }
 }
 
 /// Runs a closure when a number of things have happened. Confined to one loop.
-final class Countdown {
+final class Countdown: @unchecked Sendable {
     private var remaining: Int
     private let done: () -> Void
 

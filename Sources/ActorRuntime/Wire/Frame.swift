@@ -9,6 +9,8 @@ enum Frame {
     case reply(ReplyFrame)
     /// Something for sessions on the receiving node.
     case event(FanoutEvent)
+    /// A word to the receiving node itself, with no answer.
+    case notice(NodeNotice)
 }
 
 struct CallFrame {
@@ -60,6 +62,18 @@ public struct FanoutEvent: Sendable {
     }
 }
 
+/// A word from an actor to a node that asked for it.
+public struct NodeNotice: Sendable {
+    /// What it is about, as its receiver defines it; never reused for another meaning.
+    public let topic: UInt8
+    public let payload: [UInt8]
+
+    public init(topic: UInt8, payload: [UInt8]) {
+        self.topic = topic
+        self.payload = payload
+    }
+}
+
 /// The header of a bus message: the version of the encoding, who sends, and from which endpoint (where replies go).
 struct BatchHeader {
     static let version: UInt8 = 1
@@ -85,6 +99,7 @@ extension Frame {
         static let call: UInt8 = 1
         static let reply: UInt8 = 2
         static let event: UInt8 = 3
+        static let notice: UInt8 = 4
     }
 
     private enum OutcomeCode {
@@ -125,6 +140,10 @@ extension Frame {
             body.append(UInt32(event.recipients.count))
             for recipient in event.recipients { body.append(recipient) }
             body.append(event.payload)
+        case .notice(let notice):
+            code = Code.notice
+            body.append(notice.topic)
+            body.append(notice.payload)
         }
         writer.append(code)
         writer.append(body.bytes)
@@ -143,6 +162,8 @@ extension Frame {
             return .reply(ReplyFrame(id: try body.uint64(), outcome: try readOutcome(&body)))
         case Code.event:
             return try readEvent(&body).map(Frame.event)
+        case Code.notice:
+            return .notice(NodeNotice(topic: try body.byte(), payload: try body.blob()))
         default:
             return nil
         }

@@ -1,0 +1,187 @@
+import ActorRuntime
+import ClusterCore
+import ConversationCore
+import EventLoop
+import Ports
+import RoostModel
+import RoostProtocol
+import Runtime
+
+/// What the actors of one lane share: the journal, its group commit, and the way out to the sessions. Confined to the lane's loop.
+final class ChatLane: @unchecked Sendable {
+    let lane: Lane
+    let fanout: Fanout
+    let settings: ChatSettings
+    let metrics: ChatMetrics
+    let now: @Sendable () -> Timestamp
+    let lastSeen: LastSeenRecorder
+    /// Set while the node lives; actors exist only then.
+    private(set) var journal: (any Journal)!
+    private(set) var loader: ConversationLoader!
+    private(set) var writer: JournalWriter!
+
+    private let conversations: any ConversationStore
+    private let background: BackgroundWork
+    private let logger: Logger
+    private let onFenced: @Sendable () -> Void
+    private var closeJournal: () -> Void = {}
+    private var settlements: [SettleEntry] = []
+    private var recovering: [ShardID: MonotonicTime] = [:]
+
+    init(
+        lane: Lane, fanout: Fanout, conversations: any ConversationStore, lastSeen: LastSeenRecorder,
+        background: BackgroundWork, settings: ChatSettings, metrics: ChatMetrics, logger: Logger,
+        now: @escaping @Sendable () -> Timestamp, onFenced: @escaping @Sendable () -> Void
+    ) {
+        self.lane = lane
+        self.fanout = fanout
+        self.conversations = conversations
+        self.lastSeen = lastSeen
+        self.background = background
+        self.settings = settings
+        self.metrics = metrics
+        self.logger = logger
+        self.now = now
+        self.onFenced = onFenced
+    }
+
+    // MARK: Lives of the node
+
+    /// Begins to write as `identity`.
+    func begin(as identity: NodeIdentity, _ open: LaneJournal) {
+        closeJournal()
+        journal = open.journal
+        closeJournal = open.close
+        loader = ConversationLoader(journal: journal, loop: lane.loop)
+        writer = JournalWriter(
+            journal: journal, fence: JournalFence(incarnation: identity.incarnation, lane: lane.index), loop: lane.loop,
+            metrics: metrics.journal, onFenced: onFenced)
+    }
+
+    /// Writes no more. The actors are retired already.
+    func end() {
+        closeJournal()
+        closeJournal = {}
+    }
+
+    /// Presence shards that came here: fresh owners must not call a user offline before their sessions had time to attach again.
+    func gained(_ shards: [GainedShard]) {
+        let now = MonotonicTime.now
+        recovering = recovering.filter { $0.value > now }
+        for shard in shards where shard.shard.kind == .presence {
+            switch shard.reason {
+            case .placement: break
+            case .failover: recovering[shard.shard] = now + PresenceMachine.nodeDeathLinger
+            case .join: recovering[shard.shard] = now + PresenceMachine.recoveryTime
+            }
+        }
+    }
+
+    /// How long a fresh owner in `shard` waits for sessions; nil where nothing is to be waited for.
+    func recoveryRemaining(of shard: ShardID) -> Duration? {
+        guard let end = recovering[shard] else { return nil }
+        let remaining = end - MonotonicTime.now
+        return remaining > .zero ? remaining : nil
+    }
+
+    func nodesDeparted(_ nodes: Set<IncarnationID>) {
+        lane.forEachActive { actor in
+            guard let presence = actor as? PresenceActor else { return }
+            presence.assumeIsolated { $0.nodesDeparted(nodes) }
+        }
+    }
+
+    /// Passes on what dead owners of `shards` may have committed without telling anyone.
+    func announceRecent(inShards shards: [Int]) {
+        let since = now() + (.zero - settings.failoverReach)
+        journal.recentMessages(inShards: shards, since: since) { [self] result in
+            switch result {
+            case .failure(let error):
+                logger.warning("Recent messages of taken shards could not be read", [.error: "\(error)"])
+            case .success(let recent):
+                for item in recent { announce(item.message, to: item.memberIDs) }
+                metrics.announcedAgain.increment(by: recent.count)
+            }
+        }
+    }
+
+    /// Fans out changes that were committed without the actor's knowing. What is lost here shows as a hole at each session.
+    func announceMissed(_ conversation: ConversationID, _ range: ClosedRange<Seq>, to members: [UserID]) {
+        guard let reader = members.first else { return }
+        let (conversations, loop) = (conversations, lane.loop)
+        background.submit { [self] in
+            let after = Seq(range.lowerBound.value - 1)
+            let page = try? await conversations.changes(of: conversation, for: reader, after: after, limit: Limits.pageMaximum)
+            guard let page = page ?? nil else { return }
+            loop.execute { for item in page.items { self.announce(item.message, to: members) } }
+        }
+    }
+
+    private func announce(_ message: Message, to members: [UserID]) {
+        fanout.send(
+            FanoutEvent(
+                kind: .message, conversationID: message.conversationID, seq: message.changeSeq, recipients: members,
+                payload: ServerEvent.message(message)), from: lane)
+    }
+
+    // MARK: Quiet conversations
+
+    /// Clears the dirty mark of a conversation that went quiet, many in one statement.
+    func settle(_ entry: SettleEntry) {
+        settlements.append(entry)
+        guard settlements.count == 1 else { return }
+        lane.loop.atEndOfTurn { [self] in
+            let fence = writer.fence
+            let entries = settlements
+            settlements = []
+            // A failure leaves the marks set, which is always correct.
+            journal.settle(entries, fence: fence) { [metrics] result in
+                if case .success = result { metrics.settled.increment(by: entries.count) }
+            }
+        }
+    }
+}
+
+/// The journal of one lane for one life of the node.
+public struct LaneJournal: Sendable {
+    let journal: any Journal & Sendable
+    let close: @Sendable () -> Void
+
+    /// - Parameter close: called on the lane's loop when the life is over.
+    public init(_ journal: any Journal & Sendable, close: @escaping @Sendable () -> Void) {
+        self.journal = journal
+        self.close = close
+    }
+}
+
+/// How long things take in the actors.
+public struct ChatSettings: Sendable {
+    /// Quiet for this long, a conversation's dirty mark is cleared.
+    public var settleAfter: Duration = .seconds(120)
+    /// Unused for this long, an actor is dropped.
+    public var passivateAfter: Duration = .seconds(300)
+    /// How far back a new owner looks for messages that its dead predecessor may not have passed on.
+    public var failoverReach: Duration = .seconds(15)
+
+    public init() {}
+}
+
+public struct ChatMetrics: Sendable {
+    let journal: JournalMetrics
+    let mailboxOverflows: Counter
+    let announcedAgain: Counter
+    let settled: Counter
+    let deliveries: Counter
+    let presenceChanges: Counter
+
+    public init(_ metrics: Metrics) {
+        journal = JournalMetrics(metrics)
+        mailboxOverflows = metrics.counter(
+            "roost_mailbox_overflows_total", help: "Calls refused because a conversation's mailbox was full.")
+        announcedAgain = metrics.counter(
+            "roost_failover_announcements_total", help: "Messages that a new owner passed on again after a failover.")
+        settled = metrics.counter("roost_conversations_settled_total", help: "Dirty marks cleared.")
+        deliveries = metrics.counter("roost_fanout_recipients_total", help: "Recipients of events that were fanned out.")
+        presenceChanges = metrics.counter("roost_presence_changes_total", help: "Changes of presence that were made known.")
+    }
+}

@@ -1,0 +1,397 @@
+import ActorRuntime
+import ConversationCore
+import Distributed
+import EventLoop
+import Ports
+import RoostModel
+import RoostProtocol
+
+/// One conversation: the only writer of its counter. A shell around ``ConversationCore/ConversationState``.
+///
+/// Calls wait in a mailbox. At the end of a loop turn everything that waits is decided at once and goes into the lane's next commit;
+/// when that is durable the callers are answered, and the news is fanned out.
+public distributed actor ConversationActor: HostedActor {
+    public typealias ActorSystem = RoostActorSystem
+
+    /// Calls that may wait for one conversation; more are told to come back.
+    static let mailboxLimit = 2048
+
+    private enum Phase {
+        case loading
+        case awake(ConversationState)
+        /// There is no such conversation, or it could not be read: the lane drops the actor.
+        case gone
+    }
+
+    nonisolated public var unownedExecutor: UnownedSerialExecutor {
+        actorSystem.lane(of: id).loop.asUnownedSerialExecutor()
+    }
+
+    private let context: ChatLane
+    private let lane: Lane
+    private var phase: Phase = .loading
+    private var mailbox: [InboundCall] = []
+    private var waiting: [ReplyToken: InboundCall] = [:]
+    private var nextToken: UInt64 = 0
+    private var isTurnScheduled = false
+    private var retirement: (@Sendable () -> Void)?
+    private var lastUse: Timestamp
+    private var typists = Typists()
+
+    init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
+        self.actorSystem = actorSystem
+        self.context = context
+        self.lane = lane
+        lastUse = context.now()
+    }
+
+    private var conversationID: ConversationID { id.conversationID }
+
+    // MARK: Calls
+
+    public func receive(_ call: InboundCall) {
+        lastUse = context.now()
+        switch phase {
+        case .gone: lane.answer(call, .notOwner)
+        case .loading:
+            let isFirst = mailbox.isEmpty
+            enqueue(call)
+            if isFirst { load() }
+        case .awake:
+            enqueue(call)
+            scheduleTurn()
+        }
+    }
+
+    private func enqueue(_ call: InboundCall) {
+        guard mailbox.count < Self.mailboxLimit else {
+            context.metrics.mailboxOverflows.increment()
+            return lane.answer(call, .failure(.unavailable))
+        }
+        mailbox.append(call)
+    }
+
+    private func load() {
+        context.loader.load(conversationID) { [self] result in
+            switch result {
+            case .success(let snapshot?): phase = .awake(ConversationState(snapshot))
+            case .success(nil): leave(answering: .failure(.notFound))
+            case .failure(let error): leave(answering: Self.outcome(of: error))
+            }
+            if let retirement { return finishRetiring(retirement) }
+            scheduleTurn()
+        }
+    }
+
+    private func leave(answering outcome: CallOutcome) {
+        phase = .gone
+        let calls = mailbox
+        mailbox = []
+        for call in calls { lane.answer(call, outcome) }
+        lane.drop(id)
+    }
+
+    // MARK: Turns
+
+    private func scheduleTurn() {
+        guard !isTurnScheduled, !mailbox.isEmpty else { return }
+        isTurnScheduled = true
+        lane.loop.atEndOfTurn { [self] in
+            isTurnScheduled = false
+            turn()
+        }
+    }
+
+    /// Decides everything that waits, unless a batch is under way: its end begins the next turn.
+    private func turn() {
+        guard case .awake(var state) = phase, state.isFree, !mailbox.isEmpty else { return }
+        let calls = mailbox
+        mailbox = []
+        var commands: [ConversationCommand] = []
+        commands.reserveCapacity(calls.count)
+        for call in calls {
+            do throws(ByteReader.Truncated) {
+                if let command = try command(of: call, state) { commands.append(command) }
+            } catch {
+                lane.answer(call, .failure(RoostError(.malformed)))
+            }
+        }
+        guard !commands.isEmpty else { return }
+        phase = .gone  // leaves the state unshared while it changes
+        let step = state.decide(commands, now: context.now())
+        phase = .awake(state)
+        take(step)
+    }
+
+    /// The command in a call; nil where the call is answered already.
+    private func command(of call: InboundCall, _ state: ConversationState) throws(ByteReader.Truncated) -> ConversationCommand? {
+        guard let verb = ConversationVerb(rawValue: call.verb) else {
+            // A verb of a newer release.
+            lane.answer(call, .failure(.unavailable))
+            return nil
+        }
+        switch verb {
+        case .send:
+            let message = try OutgoingMessage(conversationID: conversationID, call.payload)
+            stopTyping(message.senderID, state)
+            return .send(
+                SendCommand(
+                    token: token(for: call), senderID: message.senderID, clientID: message.clientID, text: message.text))
+        case .read, .delivered:
+            let request = try PositionRequest(call.payload)
+            let position = PositionCommand(token: token(for: call), userID: request.userID, seq: request.seq)
+            return verb == .read ? .read(position) : .delivered(position)
+        case .typing:
+            let request = try TypingRequest(call.payload)
+            guard let recipients = state.typingRecipients(of: request.userID) else {
+                lane.answer(call, .failure(.notFound))
+                return nil
+            }
+            lane.answer(call, .success([]))
+            setTyping(request.userID, request.isActive, recipients)
+            return nil
+        }
+    }
+
+    private func token(for call: InboundCall) -> ReplyToken {
+        nextToken += 1
+        let token = ReplyToken(nextToken)
+        waiting[token] = call
+        return token
+    }
+
+    // MARK: Steps
+
+    /// Does what the state machine says: answers, tells, then reads or writes.
+    private func take(_ step: ConversationStep) {
+        if let missed = step.missed, let members = state?.memberIDs { context.announceMissed(conversationID, missed, to: members) }
+        var encoded: [Seq: [UInt8]] = [:]
+        func json(_ message: Message) -> [UInt8] {
+            if let known = encoded[message.seq] { return known }
+            let bytes = message.json()
+            encoded[message.seq] = bytes
+            return bytes
+        }
+        for reply in step.replies { answer(reply, json) }
+        for event in step.events { announce(event, json) }
+        switch step.next {
+        case .nothing: ended()
+        case .commit, .lookUp, .recover:
+            if retirement != nil {
+                // What is not on its way to the disk yet is the next owner's to decide.
+                advance { $0.failed(.unavailable) }
+            } else {
+                perform(step.next)
+            }
+        }
+    }
+
+    private func perform(_ next: ConversationStep.Next) {
+        switch next {
+        case .nothing: break
+        case .commit(let request): commit(request)
+        case .lookUp(let keys):
+            readStored(keys) { [self] stored in advance { [now = context.now()] in $0.lookedUp(stored, now: now) } }
+        case .recover(let keys):
+            context.loader.load(conversationID) { [self] result in
+                switch result {
+                case .failure(let error): fail(error)
+                case .success(let snapshot):
+                    readStored(keys) { [self] stored in
+                        advance { [now = context.now()] in $0.recovered(snapshot, stored: stored, now: now) }
+                    }
+                }
+            }
+        }
+    }
+
+    private func commit(_ request: CommitRequest) {
+        let entry = JournalEntry(
+            conversationID: conversationID, messages: request.messages, positions: request.positions,
+            marksActive: request.marksActive)
+        context.writer.append(entry) { [self] result in
+            switch result {
+            case .success(.committed): advance { $0.committed() }
+            case .success(.conflict): conflicted()
+            case .success(.refused): advance { $0.failed(RoostError(.malformed)) }
+            case .failure(let error) where error.outcomeUnknown: advance { $0.conflicted() }
+            case .failure(let error): fail(error)
+            }
+        }
+    }
+
+    /// Another owner was faster. Once may be chance; a rival that keeps winning is the real owner.
+    private func conflicted() {
+        if case .awake(let state) = phase, state.conflictsInARow >= 4 {
+            return fail(StoreError(.fenced))
+        }
+        advance { $0.conflicted() }
+    }
+
+    private func readStored(_ keys: [MessageKey], _ body: @escaping ([MessageKey: Message]) -> Void) {
+        guard !keys.isEmpty else { return body([:]) }
+        context.journal.storedMessages(keys) { [self] result in
+            switch result {
+            case .failure(let error): fail(error)
+            case .success(let messages):
+                var stored: [MessageKey: Message] = [:]
+                for (key, message) in zip(keys, messages) { stored[key] = message }
+                body(stored)
+            }
+        }
+    }
+
+    private func fail(_ error: StoreError) {
+        answersNotOwner = error.code == .fenced
+        advance { $0.failed(.unavailable, outcomeUnknown: error.outcomeUnknown) }
+        answersNotOwner = false
+    }
+
+    /// While true, failures are answered with `notOwner`, so that callers look for the owner instead of giving up.
+    private var answersNotOwner = false
+
+    private func advance(_ body: (inout ConversationState) -> ConversationStep) {
+        guard case .awake(var state) = phase else { return }
+        phase = .gone
+        let step = body(&state)
+        phase = .awake(state)
+        take(step)
+    }
+
+    private func ended() {
+        if let retirement { return finishRetiring(retirement) }
+        scheduleTurn()
+    }
+
+    private var state: ConversationState? {
+        if case .awake(let state) = phase { state } else { nil }
+    }
+
+    // MARK: Answers and news
+
+    private func answer(_ reply: ConversationReply, _ json: (Message) -> [UInt8]) {
+        guard let call = waiting.removeValue(forKey: reply.token) else { return }
+        switch reply.outcome {
+        case .message(let message, let isNew):
+            lane.answer(call, .success(SentMessage(seq: message.seq, json: json(message), isNew: isNew).encoded()))
+        case .position(let position): lane.answer(call, .success(position.encoded()))
+        case .failed(let error):
+            let isElsewhere = error.code == .unavailable && (answersNotOwner || retirement != nil)
+            lane.answer(call, isElsewhere ? .notOwner : .failure(error))
+        }
+    }
+
+    private func announce(_ event: ConversationEvent, _ json: (Message) -> [UInt8]) {
+        switch event {
+        case .message(let message):
+            let payload = ServerEvent.message(
+                conversationID: conversationID, seq: message.changeSeq, message: Optional(json(message)))
+            tell(.message, message.changeSeq, state?.memberIDs ?? [], payload)
+        case .receipt(let receipt):
+            tell(
+                .plain, .zero, receipt.recipients,
+                ServerEvent.receipt(
+                    conversationID: conversationID, userID: receipt.userID, readSeq: receipt.readSeq,
+                    deliveredSeq: receipt.deliveredSeq))
+            tell(
+                .plain, .zero, receipt.recipientsWithoutRead,
+                ServerEvent.receipt(
+                    conversationID: conversationID, userID: receipt.userID, readSeq: nil, deliveredSeq: receipt.deliveredSeq))
+        }
+    }
+
+    private func tell(_ kind: FanoutEvent.Kind, _ seq: Seq, _ recipients: [UserID], _ payload: [UInt8]) {
+        guard !recipients.isEmpty else { return }
+        context.fanout.send(
+            FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload), from: lane)
+    }
+
+    // MARK: Typing
+
+    private func setTyping(_ user: UserID, _ isActive: Bool, _ recipients: [UserID]) {
+        perform(typists.set(user, isActive: isActive, at: Self.clock), of: user, recipients)
+    }
+
+    private func stopTyping(_ user: UserID, _ state: ConversationState) {
+        guard typists.contains(user), let recipients = state.typingRecipients(of: user) else { return }
+        setTyping(user, false, recipients)
+    }
+
+    private func perform(_ actions: [TypingIndicator.Action], of user: UserID, _ recipients: [UserID]) {
+        for action in actions {
+            switch action {
+            case .announce(let isActive):
+                tell(
+                    .plain, .zero, recipients,
+                    ServerEvent.typing(conversationID: conversationID, userID: user, isActive: isActive))
+            case .scheduleWake(let time):
+                lane.loop.schedule(after: time - Self.clock) { [self] in
+                    perform(typists.woke(user, at: Self.clock), of: user, state?.typingRecipients(of: user) ?? [])
+                }
+            }
+        }
+    }
+
+    private static var clock: Duration { .nanoseconds(MonotonicTime.now.nanoseconds) }
+
+    // MARK: The lane's questions
+
+    /// A member changed whether read receipts are shared.
+    func setSharesReadReceipts(_ shares: Bool, for user: UserID) {
+        guard case .awake(var state) = phase else { return }
+        phase = .gone
+        state.setSharesReadReceipts(shares, for: user)
+        phase = .awake(state)
+    }
+
+    public func mayPassivate(at now: Timestamp) -> Bool {
+        switch phase {
+        case .gone: return true
+        case .loading: return false
+        case .awake(var state):
+            guard mailbox.isEmpty, state.isFree else { return false }
+            let idle = now - lastUse
+            guard idle >= context.settings.settleAfter else { return false }
+            let settlement = state.beginSettling()
+            phase = .awake(state)
+            if let settlement { context.settle(settlement) }
+            return idle >= context.settings.passivateAfter
+        }
+    }
+
+    public func retire(_ done: @escaping @Sendable () -> Void) {
+        let calls = mailbox
+        mailbox = []
+        for call in calls { lane.answer(call, .notOwner) }
+        switch phase {
+        case .gone: done()
+        case .awake(let state) where state.isFree: finishRetiring(done)
+        case .loading, .awake: retirement = done
+        }
+    }
+
+    private func finishRetiring(_ done: () -> Void) {
+        phase = .gone
+        retirement = nil
+        for call in waiting.values { lane.answer(call, .notOwner) }
+        waiting = [:]
+        done()
+    }
+
+    private static func outcome(of error: StoreError) -> CallOutcome {
+        error.code == .fenced ? .notOwner : .failure(.unavailable)
+    }
+
+    // MARK: Inspection
+
+    /// `describe` → the counter, the members' number, how many calls wait.
+    public distributed func perform(_ request: ActorEnvelope) async throws -> ActorEnvelope {
+        guard request.verb == "describe" else { throw RoostError(.malformed) }
+        return ActorEnvelope(
+            verb: request.verb,
+            body: [
+                "head": String(state?.head.value ?? 0), "members": String(state?.memberIDs.count ?? 0),
+                "mailboxDepth": String(mailbox.count + waiting.count),
+            ])
+    }
+}

@@ -1,0 +1,317 @@
+import ActorRuntime
+import ChatActors
+import EdgeServer
+import EventLoop
+import Ports
+import RoostModel
+import RoostProtocol
+
+/// One WebSocket of one device: from `hello` to the close. Confined to its connection's loop.
+public final class Session: WebSocketHandler, @unchecked Sendable {
+    enum State {
+        case awaitingHello
+        /// The token is good; other nodes are being told of the user.
+        case attaching(Caller)
+        case ready(Caller)
+        case closed
+    }
+
+    let services: SessionServices
+    let loop: EventLoop
+    let sessionID = SessionID.make()
+    private unowned let socket: WebSocketConnection
+    private(set) var state: State = .awaitingHello
+    private(set) var isBackground = false
+    private(set) var framesInFlight = 0
+    private var bucket: TokenBucket
+    private var cursor = EventCursor()
+    private var unreadable = UnreadableFrames()
+    private var isResyncing = false
+    private var deadline: LoopTimer?
+    /// Conversations in which the user is shown as typing by this session.
+    var typing: Set<ConversationID> = []
+    var watched: Set<UserID> = []
+
+    public init(services: SessionServices, socket: WebSocketConnection) {
+        self.services = services
+        self.socket = socket
+        loop = socket.loop
+        bucket = TokenBucket(services.settings.frameRate ?? .init(perSecond: 0, burst: 0), at: .now)
+    }
+
+    var endpoint: Endpoint { services.endpoint(on: loop) }
+
+    var caller: Caller? {
+        switch state {
+        case .awaitingHello, .closed: nil
+        case .attaching(let caller), .ready(let caller): caller
+        }
+    }
+
+    // MARK: Opening
+
+    public func opened(_ socket: WebSocketConnection) {
+        deadline = loop.schedule(after: services.settings.helloTimeout) { [weak self] in
+            guard let self, case .awaitingHello = state else { return }
+            close(.unauthenticated)
+        }
+    }
+
+    private func hello(_ hello: ClientOperation.Hello) {
+        switch services.authenticator.verify(hello.token) {
+        case .failure(let error): close(error.code == .tokenExpired ? .tokenExpired : .unauthenticated)
+        case .success(let caller):
+            state = .attaching(caller)
+            isBackground = hello.isBackground
+            expire(at: caller.expiresAt)
+            services.registry.add(self, of: caller.userID)
+            attachPresence()
+            services.routes.attach(caller.userID) { [self] in loop.execute { self.attached() } }
+        }
+    }
+
+    /// Every owner of a conversation sends us the user's events now: what is committed from here on will come.
+    private func attached() {
+        guard case .attaching(let caller) = state else { return }
+        // Between the check of the token and the entry in the registry a revocation would have found nobody.
+        guard !services.authenticator.isRevoked(caller.deviceID) else { return close(.revoked) }
+        state = .ready(caller)
+        services.metrics.ready.increment()
+        send(
+            ServerEvent.ready(
+                Ready(
+                    userID: caller.userID, deviceID: caller.deviceID, sessionID: sessionID, node: services.settings.nodeName,
+                    serverTime: .now, pingIntervalSeconds: services.settings.pingIntervalSeconds)))
+    }
+
+    // MARK: Frames
+
+    public func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketConnection) { close(.wrongUse) }
+
+    public func received(text: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {
+        let parsed = ClientFrame.parse(text.assumingMemoryBound(to: UInt8.self))
+        switch (state, parsed) {
+        case (.closed, _): break
+        case (.awaitingHello, .frame(let frame)):
+            // Anything but a hello, however well formed, is not for strangers.
+            guard case .hello(let body) = frame.operation else { return close(.unauthenticated) }
+            hello(body)
+        case (.awaitingHello, .rejected): close(.unauthenticated)
+        case (.attaching(let caller), .frame(let frame)), (.ready(let caller), .frame(let frame)):
+            guard framesInFlight < services.settings.framesInFlight, isWithinRate() else {
+                services.metrics.refusedFrames.increment()
+                return answer(frame.id, RoostError(.rateLimited))
+            }
+            perform(frame, caller)
+        case (.attaching, .rejected(let id, let error, let isUnreadable)), (.ready, .rejected(let id, let error, let isUnreadable)):
+            if isUnreadable, unreadable.count(at: .now) >= services.settings.unreadableFramesPerMinute { return close(.wrongUse) }
+            answer(id, error)
+        }
+    }
+
+    private func isWithinRate() -> Bool {
+        guard let rate = services.settings.frameRate else { return true }
+        return bucket.take(rate, at: .now)
+    }
+
+    /// Counts a frame that is answered later.
+    func began() { framesInFlight += 1 }
+
+    /// Sends the answer of a frame that ``began()``.
+    func ended(_ answer: [UInt8]?) {
+        framesInFlight -= 1
+        if let answer { send(answer) }
+    }
+
+    func answer(_ id: FrameID?, _ error: RoostError) { send(ServerAnswer.failed(id, error)) }
+
+    /// False where that is how it was.
+    func changeBackground(to value: Bool) -> Bool {
+        defer { isBackground = value }
+        return isBackground != value
+    }
+
+    // MARK: Tokens
+
+    /// Takes a fresh token of the same user and device.
+    func renew(_ token: String) -> Bool {
+        guard case .success(let fresh) = services.authenticator.verify(token), let caller, fresh.userID == caller.userID,
+            fresh.deviceID == caller.deviceID
+        else {
+            close(.unauthenticated)
+            return false
+        }
+        switch state {
+        case .attaching: state = .attaching(fresh)
+        case .ready: state = .ready(fresh)
+        case .awaitingHello, .closed: break
+        }
+        expire(at: fresh.expiresAt)
+        return true
+    }
+
+    private func expire(at time: Timestamp) {
+        deadline?.cancel()
+        deadline = loop.schedule(after: max(.zero, time - .now)) { [weak self] in self?.close(.tokenExpired) }
+    }
+
+    func closeIfRevoked(_ devices: Set<DeviceID>) {
+        guard let caller, devices.contains(caller.deviceID) else { return }
+        close(.revoked)
+    }
+
+    // MARK: Events
+
+    func deliver(_ delivery: Delivery) {
+        // Before `ready` nothing is owed: the client syncs after it.
+        guard case .ready = state, !isResyncing else { return }
+        switch delivery.kind {
+        case .plain: push(delivery)
+        case .message:
+            switch cursor.judge(delivery, heldLimit: services.settings.heldEvents) {
+            case .send: push(delivery)
+            case .skip: break
+            case .hold: fillHole(in: delivery.conversationID)
+            case .overflow: resync()
+            }
+        }
+    }
+
+    /// An event that is not counted.
+    func notify(_ event: [UInt8]) {
+        guard case .ready = state, !isResyncing else { return }
+        push(event)
+    }
+
+    private func push(_ delivery: Delivery) {
+        if !socket.send(delivery.frame) { outboxFull() }
+    }
+
+    /// An event made for this session alone.
+    func push(_ event: [UInt8]) {
+        if !socket.sendText(event), socket.isOpen { outboxFull() }
+    }
+
+    /// An answer. A client that leaves no room for the answers to its own questions is too slow.
+    func send(_ answer: [UInt8]) {
+        if !socket.sendText(answer), socket.isOpen { tooSlow() }
+    }
+
+    /// This session missed something that cannot be given event by event.
+    public func resync() {
+        guard case .ready = state, !isResyncing else { return }
+        services.metrics.resyncs.increment()
+        cursor.reset()
+        holesBeingFilled = []
+        if !socket.sendText(ServerEvent.resync()) { tooSlow() }
+    }
+
+    /// The first time the outbox is full the rest of the events is dropped, and `resync` follows once it has drained; a client
+    /// that does not even take that is too slow.
+    private func outboxFull() {
+        guard !isResyncing else { return }
+        isResyncing = true
+        deadlineForDraining = loop.schedule(after: .seconds(10)) { [weak self] in
+            guard let self, isResyncing else { return }
+            tooSlow()
+        }
+    }
+
+    private var deadlineForDraining: LoopTimer?
+
+    public func drained(_ socket: WebSocketConnection) {
+        guard isResyncing else { return }
+        isResyncing = false
+        deadlineForDraining?.cancel()
+        resync()
+    }
+
+    private func tooSlow() {
+        services.metrics.tooSlow.increment()
+        close(.tooSlow)
+    }
+
+    // MARK: Holes
+
+    private var holesBeingFilled: Set<ConversationID> = []
+
+    private func fillHole(in conversation: ConversationID) {
+        guard let caller, let last = cursor.last(of: conversation), holesBeingFilled.insert(conversation).inserted else { return }
+        services.metrics.holes.increment()
+        let services = services
+        services.executor.run {
+            try? await services.backend.conversations.changes(
+                of: conversation, for: caller.userID, after: last, limit: Limits.pageMaximum)
+        } answer: { [self] result in
+            loop.execute { self.holeFilled(conversation, after: last, (try? result.get()) ?? nil) }
+        }
+    }
+
+    private func holeFilled(_ conversation: ConversationID, after last: Seq, _ page: ChangesPage?) {
+        guard holesBeingFilled.remove(conversation) != nil, case .ready = state else { return }
+        guard let page, page.upToSeq > last else { return resync() }
+        var next = last.next
+        for item in page.items {
+            // A value whose message was changed again since has no event of its own any more; the count goes on.
+            while next < item.message.changeSeq {
+                push(ServerEvent.message(conversationID: conversation, seq: next, message: [UInt8]?.none))
+                next = next.next
+            }
+            push(ServerEvent.message(item.message))
+            next = next.next
+        }
+        let (events, isWhole) = cursor.filled(conversation, upTo: page.upToSeq)
+        for event in events { push(event) }
+        if !isWhole { fillHole(in: conversation) }
+    }
+
+    // MARK: Leaving
+
+    /// Tells the client to go elsewhere.
+    public func goAway(afterSeconds seconds: Int) {
+        guard caller != nil else { return }
+        push(ServerEvent.goaway(afterSeconds: seconds))
+    }
+
+    public func close(_ code: CloseCode) {
+        socket.close(code: code.rawValue, reason: code.reason)
+    }
+
+    public func closed(_ how: WebSocketClosure, _ socket: WebSocketConnection) {
+        deadline?.cancel()
+        deadlineForDraining?.cancel()
+        guard let caller else {
+            state = .closed
+            return
+        }
+        services.registry.remove(self, of: caller.userID)
+        stopTyping(caller)
+        detachPresence(caller, ending(how))
+        services.watches.drop(self, watched)
+        services.routes.detach(caller.userID)
+        state = .closed
+    }
+
+    private func ending(_ how: WebSocketClosure) -> SessionEnding {
+        switch how {
+        case .closeFrame: .clean
+        case .broken: .broken
+        case .silent: .silent
+        case .local(let code):
+            // A client that is sent to another node will be back in a moment.
+            code == CloseCode.goingAway.rawValue || code == CloseCode.tooSlow.rawValue ? .broken : .clean
+        }
+    }
+}
+
+/// Counts frames that are not acceptable JSON, over a sliding minute.
+struct UnreadableFrames {
+    private var times: [MonotonicTime] = []
+
+    /// Counts one more; answers how many there were in the last minute.
+    mutating func count(at now: MonotonicTime) -> Int {
+        times.removeAll { now - $0 > .seconds(60) }
+        times.append(now)
+        return times.count
+    }
+}

@@ -1,0 +1,146 @@
+import ChatActors
+import Ports
+import RoostModel
+import RoostProtocol
+
+/// What a session does for each kind of frame.
+extension Session {
+    func perform(_ frame: ClientFrame, _ caller: Caller) {
+        let id = frame.id
+        switch frame.operation {
+        case .hello: answer(id, RoostError(.conflict, "hello was said already"))
+        case .send(let conversation, let body): sendMessage(id, conversation, body, caller)
+        case .read(let conversation, let seq): move(.read, id, conversation, seq, caller)
+        case .delivered(let conversation, let seq): move(.delivered, id, conversation, seq, caller)
+        case .typing(let conversation, let isActive): setTyping(id, conversation, isActive, caller)
+        case .watch(let users): watch(id, users, caller)
+        case .unwatch(let users): unwatch(id, users)
+        case .state(let isBackground):
+            setBackground(isBackground)
+            send(ServerAnswer.empty(id))
+        case .token(let token): if renew(token) { send(ServerAnswer.empty(id)) }
+        case .ping: send(ServerAnswer.pong(id, serverTime: .now))
+        }
+    }
+
+    private func sendMessage(_ id: FrameID?, _ conversation: ConversationID, _ body: SendBody, _ caller: Caller) {
+        began()
+        // The conversation ends the indicator with the message itself.
+        typing.remove(conversation)
+        let message = OutgoingMessage(
+            conversationID: conversation, senderID: caller.userID, clientID: body.clientID, text: body.text)
+        services.chat.send(message, from: endpoint) { [self] result in
+            switch result {
+            case .success(let sent): ended(ServerAnswer.sent(id, message: sent.json))
+            case .failure(let error): ended(ServerAnswer.failed(id, error))
+            }
+        }
+    }
+
+    private func move(_ kind: PositionKind, _ id: FrameID?, _ conversation: ConversationID, _ seq: Seq, _ caller: Caller) {
+        began()
+        services.chat.move(kind, of: caller.userID, in: conversation, to: seq, from: endpoint) { [self] result in
+            switch result {
+            case .failure(let error): ended(ServerAnswer.failed(id, error))
+            case .success:
+                // Without an id nobody waits for the counts.
+                if id == nil { ended(nil) } else { answerCounts(id, conversation, caller) }
+            }
+        }
+    }
+
+    private func answerCounts(_ id: FrameID?, _ conversation: ConversationID, _ caller: Caller) {
+        let services = services
+        services.executor.run { () -> Result<ConversationCounts?, RoostError> in
+            do throws(RoostError) {
+                return .success(
+                    try await services.backend.ask { () throws(StoreError) in
+                        try await services.backend.conversations.counts(of: conversation, for: caller.userID)
+                    })
+            } catch {
+                return .failure(error)
+            }
+        } answer: { [self] result in
+            loop.execute {
+                switch result.flatMap({ $0 }) {
+                case .success(let counts?): self.ended(ServerAnswer.counts(id, counts))
+                case .success(nil): self.ended(ServerAnswer.failed(id, .notFound))
+                case .failure(let error): self.ended(ServerAnswer.failed(id, error))
+                }
+            }
+        }
+    }
+
+    // MARK: Typing
+
+    private func setTyping(_ id: FrameID?, _ conversation: ConversationID, _ isActive: Bool, _ caller: Caller) {
+        began()
+        if isActive { typing.insert(conversation) } else { typing.remove(conversation) }
+        services.chat.typing(isActive, by: caller.userID, in: conversation, from: endpoint) { [self] result in
+            switch result {
+            case .success: ended(id == nil ? nil : ServerAnswer.empty(id))
+            case .failure(let error):
+                typing.remove(conversation)
+                ended(ServerAnswer.failed(id, error))
+            }
+        }
+    }
+
+    /// A typist who leaves types no longer.
+    func stopTyping(_ caller: Caller) {
+        for conversation in typing {
+            services.chat.typing(false, by: caller.userID, in: conversation, from: endpoint) { _ in }
+        }
+        typing = []
+    }
+
+    // MARK: Presence
+
+    func attachPresence() {
+        guard let caller else { return }
+        services.chat.attach(
+            sessionID, of: caller.userID, device: caller.deviceID, isBackground: isBackground, from: endpoint)
+    }
+
+    func detachPresence(_ caller: Caller, _ ending: SessionEnding) {
+        services.chat.detach(sessionID, of: caller.userID, device: caller.deviceID, ending, from: endpoint)
+    }
+
+    /// The owner of the user's presence changed: the new one must hear of this session.
+    public func reattachPresence(if hasMoved: (UserID) -> Bool) {
+        guard let caller, hasMoved(caller.userID) else { return }
+        attachPresence()
+    }
+
+    /// Someone that this session watches came or went.
+    func presenceChanged(_ presence: Presence) {
+        guard case .ready = state, watched.contains(presence.userID) else { return }
+        push(ServerEvent.presence(presence))
+    }
+
+    private func setBackground(_ isBackground: Bool) {
+        guard changeBackground(to: isBackground), let caller else { return }
+        services.chat.setBackground(
+            isBackground, sessionID, of: caller.userID, device: caller.deviceID, from: endpoint)
+    }
+
+    private func watch(_ id: FrameID?, _ users: [UserID], _ caller: Caller) {
+        guard watched.union(users).count <= Limits.watchedUsers else { return answer(id, .invalid("userIds", .tooLong)) }
+        began()
+        services.watches.watch(users, for: self, caller) { [self] result in
+            switch result {
+            case .success(let presence):
+                watched.formUnion(presence.map(\.userID))
+                ended(ServerAnswer.presence(id, presence))
+            case .failure(let error): ended(ServerAnswer.failed(id, error))
+            }
+        }
+    }
+
+    private func unwatch(_ id: FrameID?, _ users: [UserID]) {
+        let known = watched.intersection(users)
+        watched.subtract(known)
+        services.watches.drop(self, known)
+        send(ServerAnswer.presence(id, []))
+    }
+}

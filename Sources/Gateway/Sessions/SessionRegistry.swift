@@ -1,0 +1,98 @@
+import ActorRuntime
+import ChatActors
+import EdgeCodec
+import EventLoop
+import RoostModel
+import Runtime
+
+/// The live sessions of this node, by user. Any thread.
+public final class SessionRegistry: SessionHub, @unchecked Sendable {
+    private static let stripeCount = 64
+
+    private let stripes: [Locked<[UserID: [Session]]>] = (0..<stripeCount).map { _ in Locked([:]) }
+    private let deliveries: Counter
+
+    public init(metrics: Metrics) {
+        deliveries = metrics.counter("roost_session_deliveries_total", help: "Events handed to sessions of this node.")
+        metrics.gauge("roost_sessions", help: "Live authenticated sessions.") { [weak self] in Double(self?.count ?? 0) }
+    }
+
+    public var count: Int { stripes.reduce(0) { $0 + $1.withLock { $0.values.reduce(0) { $0 + $1.count } } } }
+
+    private func stripe(_ user: UserID) -> Locked<[UserID: [Session]]> {
+        stripes[Int(truncatingIfNeeded: user.low) & (Self.stripeCount - 1)]
+    }
+
+    func add(_ session: Session, of user: UserID) {
+        stripe(user).withLock { $0[user, default: []].append(session) }
+    }
+
+    func remove(_ session: Session, of user: UserID) {
+        stripe(user).withLock { sessions in
+            sessions[user]?.removeAll { $0 === session }
+            if sessions[user]?.isEmpty == true { sessions[user] = nil }
+        }
+    }
+
+    public func sessions(of user: UserID) -> [Session] { stripe(user).withLock { $0[user] ?? [] } }
+
+    public func hasSessions(of user: UserID) -> Bool { stripe(user).withLock { $0[user] != nil } }
+
+    public func deliver(_ event: FanoutEvent) {
+        var targets: [Session] = []
+        for user in event.recipients {
+            stripe(user).withLock { sessions in
+                if let found = sessions[user] { targets.append(contentsOf: found) }
+            }
+        }
+        guard let first = targets.first else { return }
+        deliveries.increment(by: targets.count)
+        let delivery = Delivery(event)
+        // The common case: one or two sessions. Each loop gets one piece of work per event, however many sessions it has.
+        if targets.count == 1 {
+            first.loop.execute { first.deliver(delivery) }
+            return
+        }
+        var byLoop: [(loop: EventLoop, sessions: [Session])] = []
+        for session in targets {
+            if let index = byLoop.firstIndex(where: { $0.loop === session.loop }) {
+                byLoop[index].sessions.append(session)
+            } else {
+                byLoop.append((session.loop, [session]))
+            }
+        }
+        for (loop, sessions) in byLoop {
+            loop.execute { for session in sessions { session.deliver(delivery) } }
+        }
+    }
+
+    /// Calls `body` for every session, on the session's loop.
+    public func forEach(_ body: @escaping @Sendable (Session) -> Void) {
+        for stripe in stripes {
+            for session in stripe.withLock({ $0.values.flatMap { $0 } }) {
+                session.loop.execute { body(session) }
+            }
+        }
+    }
+
+    /// Closes the sockets of devices that were logged out.
+    public func close(_ devices: [DeviceID]) {
+        let devices = Set(devices)
+        forEach { $0.closeIfRevoked(devices) }
+    }
+}
+
+/// An event on its way to sessions: framed once, shared by all of them.
+final class Delivery: Sendable {
+    let kind: FanoutEvent.Kind
+    let conversationID: ConversationID
+    let seq: Seq
+    let frame: SharedFrame
+
+    init(_ event: FanoutEvent) {
+        kind = event.kind
+        conversationID = event.conversationID
+        seq = event.seq
+        frame = SharedFrame.text(event.payload)
+    }
+}

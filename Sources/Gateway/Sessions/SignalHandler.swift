@@ -1,0 +1,71 @@
+import ChatActors
+import Ports
+import RoostModel
+import RoostProtocol
+
+/// What a node's sessions hear of news that is no message.
+public final class SignalHandler: Sendable {
+    /// Pages of a user's conversations that are read to find whom a changed profile concerns.
+    private static let pages = 10
+
+    private let backend: Backend
+    private let authenticator: Authenticator
+    private let registry: SessionRegistry
+    private let background: BackgroundWork
+    private let setSharesReadReceipts: @Sendable (_ shares: Bool, UserID) -> Void
+
+    public init(
+        backend: Backend, authenticator: Authenticator, registry: SessionRegistry, background: BackgroundWork,
+        setSharesReadReceipts: @escaping @Sendable (_ shares: Bool, UserID) -> Void
+    ) {
+        self.backend = backend
+        self.authenticator = authenticator
+        self.registry = registry
+        self.background = background
+        self.setSharesReadReceipts = setSharesReadReceipts
+    }
+
+    /// Any thread.
+    public func received(_ signal: Signals.Signal) {
+        switch signal {
+        case .deviceRevoked(let device): authenticator.revoke(device)
+        case .conversationOpened(let conversation, let members):
+            for member in members where registry.hasSessions(of: member) {
+                background.submit { await self.showConversation(conversation, to: member) }
+            }
+        case .userChanged(let user): background.submit { await self.showUser(user) }
+        }
+    }
+
+    private func showConversation(_ id: ConversationID, to user: UserID) async {
+        guard let view = (try? await backend.conversations.conversation(id, for: user)) ?? nil else { return }
+        push(ServerEvent.conversation(view), to: user)
+    }
+
+    private func showUser(_ id: UserID) async {
+        guard let user = (try? await backend.accounts.user(id)) ?? nil else { return }
+        setSharesReadReceipts(user.settings.shareReadReceipts, id)
+        let event = ServerEvent.user(user, presence: nil)
+        for partner in await partners(of: id) where registry.hasSessions(of: partner) { push(event, to: partner) }
+    }
+
+    /// Those who share a conversation with the user.
+    private func partners(of user: UserID) async -> Set<UserID> {
+        var partners: Set<UserID> = []
+        var cursor: String?
+        for _ in 0..<Self.pages {
+            let page = try? await backend.conversations.conversations(
+                for: user, cursor: cursor, limit: Limits.pageMaximum, at: authenticator.currentTime)
+            guard let page else { break }
+            for view in page.items { partners.formUnion(view.members.map(\.userID)) }
+            cursor = page.nextCursor
+            if cursor == nil { break }
+        }
+        partners.remove(user)
+        return partners
+    }
+
+    private func push(_ event: [UInt8], to user: UserID) {
+        for session in registry.sessions(of: user) { session.loop.execute { session.notify(event) } }
+    }
+}

@@ -1,0 +1,204 @@
+import ActorRuntime
+import ChatActors
+import EventLoop
+import Ports
+import RoostModel
+import RoostProtocol
+import Runtime
+
+/// Who on this node watches whose presence. Each watched user is watched once for the whole node; news is spread from here.
+///
+/// The methods may be called on any thread; the state is confined to the endpoint's loop.
+public final class WatchHub: @unchecked Sendable {
+    private struct Watcher {
+        weak var session: Session?
+        /// Both sides share when they were last seen.
+        let sharesLastSeen: Bool
+    }
+
+    private struct Watched {
+        var fact: PresenceFact?
+        var watchers: [SessionID: Watcher] = [:]
+        /// Who waits for the first fact.
+        var waiting: [(Result<PresenceFact, RoostError>) -> Void] = []
+    }
+
+    private let endpoint: Endpoint
+    private let chat: ChatClient
+    private let backend: Backend
+    private let executor: RequestExecutor
+    private var watched: [UserID: Watched] = [:]
+
+    private var loop: EventLoop { endpoint.loop }
+
+    public init(endpoint: Endpoint, chat: ChatClient, backend: Backend, executor: RequestExecutor, metrics: Metrics) {
+        self.endpoint = endpoint
+        self.chat = chat
+        self.backend = backend
+        self.executor = executor
+    }
+
+    // MARK: Sessions
+
+    /// Watches those of `users` that the caller may see. `completion` runs on the session's loop with how they stand.
+    func watch(
+        _ users: [UserID], for session: Session, _ caller: Caller,
+        completion: @escaping @Sendable (Result<[Presence], RoostError>) -> Void
+    ) {
+        let backend = backend
+        executor.run {
+            await Self.permission(for: caller.userID, to: users, backend)
+        } answer: { [self] result in
+            switch result.flatMap({ $0 }) {
+            case .failure(let error): session.loop.execute { completion(.failure(error)) }
+            case .success(let permission): loop.execute { self.begin(permission, session, completion) }
+            }
+        }
+    }
+
+    /// What the caller may know of each user.
+    private struct Permission: Sendable {
+        struct Entry: Sendable {
+            let user: UserID
+            let sharesLastSeen: Bool
+            let lastSeenAt: Timestamp?
+        }
+        var entries: [Entry] = []
+    }
+
+    private static func permission(
+        for caller: UserID, to users: [UserID], _ backend: Backend
+    ) async -> Result<Permission, RoostError> {
+        do throws(RoostError) {
+            let visible = try await backend.ask { () throws(StoreError) in
+                try await backend.accounts.visible(users, to: caller)
+            }
+            let shown = users.filter(visible.contains)
+            let records = try await backend.ask { () throws(StoreError) in try await backend.accounts.users(shown + [caller]) }
+            let sharing = Set(records.filter { $0.settings.shareLastSeen }.map(\.id))
+            let lastSeen = try await backend.ask { () throws(StoreError) in
+                try await backend.accounts.lastSeen(shown.filter(sharing.contains))
+            }
+            var seen: Set<UserID> = []
+            return .success(
+                Permission(
+                    entries: shown.filter { seen.insert($0).inserted }.map { user in
+                        let shares = sharing.contains(user) && sharing.contains(caller)
+                        return .init(user: user, sharesLastSeen: shares, lastSeenAt: shares ? lastSeen[user] : nil)
+                    }))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func begin(
+        _ permission: Permission, _ session: Session, _ completion: @escaping @Sendable (Result<[Presence], RoostError>) -> Void
+    ) {
+        guard !permission.entries.isEmpty else { return session.loop.execute { completion(.success([])) } }
+        var presence: [UserID: Presence] = [:]
+        var remaining = permission.entries.count
+        var failure: RoostError?
+        for entry in permission.entries {
+            let watcher = Watcher(session: session, sharesLastSeen: entry.sharesLastSeen)
+            add(watcher, session.sessionID, to: entry.user) { result in
+                switch result {
+                case .failure(let error): failure = error
+                case .success(let fact):
+                    presence[entry.user] = fact.presence(sharesLastSeen: entry.sharesLastSeen, earlier: entry.lastSeenAt)
+                }
+                remaining -= 1
+                guard remaining == 0 else { return }
+                let answer: Result<[Presence], RoostError> =
+                    failure.map { .failure($0) } ?? .success(permission.entries.compactMap { presence[$0.user] })
+                session.loop.execute { completion(answer) }
+            }
+        }
+    }
+
+    private func add(
+        _ watcher: Watcher, _ session: SessionID, to user: UserID, _ completion: @escaping (Result<PresenceFact, RoostError>) -> Void
+    ) {
+        var entry = watched[user] ?? Watched()
+        entry.watchers[session] = watcher
+        if let fact = entry.fact {
+            watched[user] = entry
+            return completion(.success(fact))
+        }
+        entry.waiting.append(completion)
+        watched[user] = entry
+        if entry.waiting.count == 1 { ask(user) }
+    }
+
+    private func ask(_ user: UserID) {
+        chat.watch(user, known: watched[user]?.fact?.state, from: endpoint) { [self] result in
+            guard var entry = watched[user] else { return }
+            let waiting = entry.waiting
+            entry.waiting = []
+            watched[user] = entry
+            if case .success(let fact) = result { update(fact, isAnswer: true) }
+            if case .failure = result, entry.fact == nil { retryLater(user) }
+            for completion in waiting { completion(result) }
+        }
+    }
+
+    private func retryLater(_ user: UserID) {
+        loop.schedule(after: .seconds(2)) { [self] in
+            guard watched[user] != nil else { return }
+            ask(user)
+        }
+    }
+
+    /// The session no longer watches `users`, or has ended.
+    func drop(_ session: Session, _ users: Set<UserID>) {
+        guard !users.isEmpty else { return }
+        let id = session.sessionID
+        loop.execute { [self] in
+            for user in users {
+                guard var entry = watched[user] else { continue }
+                entry.watchers[id] = nil
+                if entry.watchers.isEmpty {
+                    watched[user] = nil
+                    chat.unwatch(user, from: endpoint)
+                } else {
+                    watched[user] = entry
+                }
+            }
+        }
+    }
+
+    // MARK: News
+
+    /// A presence actor tells.
+    public func received(_ fact: PresenceFact) {
+        loop.execute { self.update(fact, isAnswer: false) }
+    }
+
+    /// After a change of owners: watch again where the owner is another. The new owner numbers anew.
+    public func ownersChanged(_ hasMoved: @escaping @Sendable (UserID) -> Bool) {
+        loop.execute { [self] in
+            for user in watched.keys where hasMoved(user) { ask(user) }
+        }
+    }
+
+    /// - Parameter isAnswer: answers to our own question count whatever their version: a new owner begins its own numbering.
+    private func update(_ fact: PresenceFact, isAnswer: Bool) {
+        guard var entry = watched[fact.userID] else { return }
+        let known = entry.fact
+        if let known, !isAnswer, fact.version <= known.version { return }
+        entry.fact = fact
+        watched[fact.userID] = entry
+        guard let known, known.state != fact.state else { return }
+        for (_, watcher) in entry.watchers {
+            guard let session = watcher.session else { continue }
+            let presence = fact.presence(sharesLastSeen: watcher.sharesLastSeen, earlier: nil)
+            session.loop.execute { session.presenceChanged(presence) }
+        }
+    }
+}
+
+extension PresenceFact {
+    fileprivate func presence(sharesLastSeen: Bool, earlier: Timestamp?) -> Presence {
+        let seen = [lastSeenAt, earlier].compactMap { $0 }.max()
+        return Presence(userID: userID, state: state, lastSeenAt: state == .offline && sharesLastSeen ? seen : nil)
+    }
+}

@@ -1,0 +1,87 @@
+import ClusterCore
+import EventLoop
+import MemoryAdapters
+import Ports
+import RoostModel
+import Runtime
+
+@testable import ActorRuntime
+
+/// Some nodes on one bus in memory, with a table of shards that the test decides.
+final class ClusterFixture: Sendable {
+    struct Member: Sendable {
+        let identity: NodeIdentity
+        let system: RoostActorSystem
+        let bus: MemoryBus
+        let loops: [EventLoop]
+    }
+
+    let hub = MemoryBusHub()
+    let members: [Member]
+    let events = Locked<[String: [FanoutEvent]]>([:])
+    let notices = Locked<[String: [NodeNotice]]>([:])
+
+    init(_ count: Int) async throws {
+        var members: [Member] = []
+        for index in 0..<count {
+            let name = "node\(index + 1)"
+            let lanes = [try EventLoop(name: "lane"), try EventLoop(name: "lane")]
+            let edges = [try EventLoop(name: "edge")]
+            for loop in lanes + edges { loop.start() }
+            let bus = hub.connect(name)
+            let (events, notices) = (events, notices)
+            let system = RoostActorSystem(
+                laneLoops: lanes, edgeLoops: edges, bus: bus, logger: .silent, metrics: Metrics(), onStaleRouting: {},
+                onEvent: { event in events.withLock { $0[name, default: []].append(event) } },
+                onNotice: { notice in notices.withLock { $0[name, default: []].append(notice) } })
+            for lane in system.lanes {
+                lane.register(.conversation) { _, lane in EchoActor(lane: lane, actorSystem: system) }
+            }
+            system.start()
+            let identity = NodeIdentity(name: name, incarnation: .make())
+            try await system.join(as: identity)
+            members.append(Member(identity: identity, system: system, bus: bus, loops: lanes + edges))
+        }
+        self.members = members
+        bus { $0.busChanged($1) }
+    }
+
+    private func bus(_ body: @escaping @Sendable (RoostActorSystem, BusEvent) -> Void) {
+        for member in members { member.bus.observe { body(member.system, $0) } }
+    }
+
+    /// Gives all conversation shards to one member, in every member's view or only in those of `viewers`.
+    func own(_ owner: Int, epoch: Int64 = 1, live: [Int]? = nil, viewers: [Int]? = nil) {
+        let records = (0..<ShardKind.conversation.count).map {
+            ShardRecord(
+                id: ShardID(kind: .conversation, number: $0), owner: members[owner].identity, epoch: Epoch(epoch), target: nil)
+        }
+        let live = Set((live ?? Array(members.indices)).map { members[$0].identity })
+        for viewer in viewers ?? Array(members.indices) {
+            members[viewer].system.apply(
+                Routing(
+                    identity: members[viewer].identity, table: ShardTable(version: epoch, records: records), live: live,
+                    isServing: true))
+        }
+    }
+
+    func call(
+        _ conversation: ConversationID, _ payload: [UInt8], from member: Int, timeout: Duration = .seconds(5)
+    ) async -> Result<[UInt8], RoostError> {
+        let endpoint = members[member].system.endpoints.last!
+        return await withCheckedContinuation { continuation in
+            endpoint.loop.execute {
+                endpoint.call(
+                    ActorAddress(conversation), verb: CommonVerb.firstOfKind, payload: payload, timeout: timeout
+                ) { continuation.resume(returning: $0) }
+            }
+        }
+    }
+
+    func stop() async {
+        for member in members {
+            await member.system.leave()
+            for loop in member.loops { await loop.stop() }
+        }
+    }
+}
