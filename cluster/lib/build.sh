@@ -13,14 +13,12 @@ build_release() {
   flock 7
   if ! is_built; then
     say "building (the first time takes some minutes)"
-    local stamp="$root/.build/roost-release.new" log="$root/.build/roost-release.log" program
+    local stamp="$root/.build/roost-release.new" log="$root/.build/roost-release.log"
     : >"$stamp" # from before the build: sources that change while it runs are newer
-    for program in "${programs[@]}"; do
-      (cd "$root" && swift build -c release --product "$program" </dev/null >"$log" 2>&1 7>&-) || {
-        grep -E -A 3 'error:|warning: unable' "$log" >&2 || tail -n 30 "$log" >&2
-        fail "the build failed; all of its words are in $log"
-      }
-    done
+    (cd "$root" && swift build -c release </dev/null >"$log" 2>&1 7>&-) || {
+      grep -E -A 3 'error:|warning: unable' "$log" >&2 || tail -n 30 "$log" >&2
+      fail "the build failed; all of its words are in $log"
+    }
     mv -f "$stamp" "$release/roost-stamp"
   fi
   exec 7>&-

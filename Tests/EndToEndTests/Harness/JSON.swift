@@ -11,7 +11,19 @@ enum JSON: Sendable, Hashable {
     case object([String: JSON])
 
     /// - Throws: if the bytes are no JSON.
-    init(_ bytes: Data) throws { self = try JSONDecoder().decode(JSON.self, from: bytes) }
+    init(_ bytes: Data) throws { self.init(try JSONSerialization.jsonObject(with: bytes, options: .fragmentsAllowed)) }
+
+    private init(_ value: Any) {
+        switch value {
+        case let text as String: self = .string(text)
+        case let items as [Any]: self = .array(items.map(JSON.init))
+        case let members as [String: Any]: self = .object(members.mapValues(JSON.init))
+        // Foundation tells true from 1 by the type of number only.
+        case let number as NSNumber where String(cString: number.objCType) == "c": self = .bool(number.boolValue)
+        case let number as NSNumber: self = Int(exactly: number).map(JSON.int) ?? .double(number.doubleValue)
+        default: self = .null
+        }
+    }
 
     subscript(_ key: String) -> JSON {
         if case .object(let members) = self { return members[key] ?? .null }
@@ -37,26 +49,7 @@ enum JSON: Sendable, Hashable {
     }
 }
 
-extension JSON: Codable {
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .bool(value)
-        } else if let value = try? container.decode(Int.self) {
-            self = .int(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .double(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSON].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSON].self))
-        }
-    }
-
+extension JSON: Encodable {
     func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
