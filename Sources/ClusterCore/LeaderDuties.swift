@@ -10,7 +10,7 @@ public struct LeaderDuties: Sendable {
         case move([ShardPlacement])
     }
 
-    public enum DeathReason: String, Hashable, Sendable {
+    public enum DeathReason: String, Hashable, Sendable, CaseIterable {
         /// Silent on the bus, and its probe failed.
         case silent
         case leaseExpired

@@ -1,0 +1,22 @@
+import ClusterCore
+import RoostModel
+
+/// What the rest of the node does when its place in the cluster changes.
+///
+/// The asynchronous calls come one at a time, in order, and never overlap; while one takes its time, the lease and the heartbeats
+/// go on. ``servingChanged(_:)`` does not wait for them.
+public protocol ClusterDelegate: AnyObject, Sendable {
+    /// A new incarnation is registered, the first or one after another: whatever the one before owned or subscribed to is over.
+    /// Subscribe here; the others hear of the incarnation once this returns.
+    func joined(_ identity: NodeIdentity) async
+
+    /// A newer view, with what changed for this node since the one before. The first of an incarnation counts all as changed.
+    func viewChanged(_ view: ClusterView) async
+
+    /// Whether the lease lets this node serve, after each change. Must not block.
+    func servingChanged(_ isServing: Bool)
+
+    /// Stop taking commands for these shards, and return when none is in flight. They are then handed over; they serve here again
+    /// only when a later view gains them, under another epoch. May be asked again for shards that are quiet already.
+    func quiesce(_ shards: [ShardID]) async
+}

@@ -1,0 +1,106 @@
+import ActorRuntime
+import ChatActors
+import ClusterMembership
+import EdgeServer
+import EventLoop
+import Gateway
+import NATSBus
+import Ports
+import PostgresStore
+import RoostModel
+import Runtime
+
+/// The composition root: makes every part of a node, joins them, and runs them as one group of services.
+final class Node: Sendable {
+    private let group: ServiceGroup
+
+    init(_ configuration: Configuration, logger: Logger) throws {
+        let metrics = Metrics()
+        ProcessMetrics.register(in: metrics)
+        let name = configuration[NodeSettings.nodeName]
+        let loops = try NodeLoops(configuration)
+
+        // Adapters.
+        let bus = NATSBus(NATSBusOptions(url: configuration[NATSBusOptions.urlSetting], name: name), metrics: metrics, logger: logger)
+        let database = PostgresConfiguration(url: configuration[PostgresConfiguration.urlSetting])
+        let databaseMetrics = PostgresMetrics(metrics)
+        let pool = PostgresPool(
+            configuration: database, loop: loops.store, connections: configuration[PostgresConfiguration.connectionsSetting],
+            logger: logger.labelled("postgres"), metrics: databaseMetrics)
+        let accounts = PostgresAccountStore(pool: pool)
+        let conversations = PostgresConversationStore(pool: pool)
+
+        // Actors.
+        let registry = SessionRegistry(metrics: metrics)
+        let background = BackgroundWork(metrics: metrics)
+        let lastSeen = LastSeenRecorder(accounts: accounts)
+        let links = NodeLinks()
+        let chat = ChatNode(
+            ChatNode.Parts(
+                laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus, conversations: conversations, accounts: accounts,
+                hub: registry, background: background, lastSeen: lastSeen, logger: logger.labelled("actors"), metrics: metrics),
+            events: links.chatEvents(registry)
+        ) { identity, lane, loop in
+            let journal = PostgresJournal(
+                configuration: database, loop: loop, incarnation: identity.incarnation, logger: logger.labelled("journal"),
+                metrics: databaseMetrics)
+            journal.start()
+            return LaneJournal(journal) { journal.stop() }
+        }
+
+        // Gateway.
+        let authenticator = Authenticator(
+            accounts: accounts, accessTokenLifetime: configuration[GatewaySettings.accessTokenSetting], metrics: metrics,
+            logger: logger.labelled("auth"), onRevoked: { registry.close($0) })
+        let signals = Signals(bus: bus) { links.received($0) }
+        let backend = Backend(
+            accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
+            logger: logger.labelled("gateway"))
+        let executor = RequestExecutor(metrics: metrics)
+        let watches = WatchHub(
+            endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor, metrics: metrics)
+        let sessions = SessionServices(
+            backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
+            routes: chat.routes, watches: watches, executor: executor,
+            settings: SessionSettings(nodeName: name, limitsRates: configuration[NodeSettings.rateLimits]), metrics: metrics,
+            logger: logger.labelled("sessions"))
+        let signalHandler = SignalHandler(
+            backend: backend, authenticator: authenticator, registry: registry, background: background,
+            setSharesReadReceipts: { chat.setSharesReadReceipts($0, for: $1) })
+
+        // Membership.
+        let membership = ClusterNode(
+            NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool), bus: bus,
+            logger: logger, metrics: metrics)
+        membership.attach(ClusterBridge(chat: chat, registry: registry, watches: watches, logger: logger.labelled("cluster")))
+        links.connect(watches: watches, signals: signalHandler, refreshView: {})
+        bus.observe { chat.busChanged($0) }
+
+        let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
+        let passwords = PasswordHasher(metrics: metrics)
+        let gateway = Gateway(
+            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor,
+            settings: GatewaySettings(configuration), isReady: { health.isReady }, metrics: metrics,
+            logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
+        let admin = AdminGateway(
+            token: configuration[NodeSettings.adminToken], executor: executor, isReady: { health.isReady }, metrics: metrics,
+            logger: logger.labelled("admin")
+        ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
+
+        group = ServiceGroup(
+            [
+                loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
+                ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen, authenticator,
+                ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),
+                Listener(
+                    "admin", host: NodeSettings.adminHost, port: NodeSettings.adminPort, configuration, loops: [loops.store],
+                    handler: admin, metrics: metrics, logger: logger),
+                Listener(
+                    "gateway", host: NodeSettings.host, port: NodeSettings.port, configuration, loops: loops.edges,
+                    handler: gateway, metrics: metrics, logger: logger),
+                membership, DrainService(health: health, registry: registry),
+            ], shutdownTimeout: configuration[RuntimeSettings.shutdownTimeout], logger: logger)
+    }
+
+    func run() async throws { try await group.run() }
+}

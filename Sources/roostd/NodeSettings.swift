@@ -1,0 +1,49 @@
+import ClusterMembership
+import Gateway
+import NATSBus
+import Ports
+import PostgresStore
+import Runtime
+
+/// What a node is told: `roostd --help` lists it.
+enum NodeSettings {
+    static let nodeName = Setting<String>(
+        "ROOST_NODE_NAME", default: "node1", allowed: "1 to 64 letters, digits, - and _",
+        help: "this node's name, unique in the cluster and the same over restarts"
+    ) { text in Subject.isToken(text) && text.utf8.count <= 64 ? text : nil }
+    static let host = Setting<String>.string(
+        "ROOST_HOST", default: "127.0.0.1", help: "the address that the public listener binds")
+    static let port = Setting<Int>.port("ROOST_PORT", default: 8080, help: "the public port: HTTP API and WebSocket")
+    static let url = Setting<String>.url(
+        "ROOST_URL", default: nil, schemes: ["http", "https"], help: "how clients reach this node; from host and port where not given"
+    ).optional
+    static let adminHost = Setting<String>.string(
+        "ROOST_ADMIN_HOST", default: "127.0.0.1", help: "the address that the admin listener binds")
+    static let adminPort = Setting<Int>.port("ROOST_ADMIN_PORT", default: 0, help: "the admin port; 0 takes a free one")
+    static let adminToken = Setting<String>.string(
+        "ROOST_ADMIN_TOKEN", default: "", isSecret: true, help: "the operators' bearer token; none closes the admin API")
+    static let edgeLoops = Setting<Int>.int(
+        "ROOST_EDGE_LOOPS", default: 1, in: 1...64, help: "event loops that hold the clients' sockets")
+    static let lanes = Setting<Int>.int(
+        "ROOST_LANES", default: 1, in: 1...16, help: "event loops that host actors, each with a journal connection")
+    static let rateLimits = Setting<Bool>.bool("ROOST_RATE_LIMITS", default: true, help: "limit how much one client may ask")
+    static let testHooks = Setting<Bool>.bool(
+        "ROOST_TEST_HOOKS", default: false, help: "allow tests to freeze this node's membership; never in production")
+
+    static let all: [any DeclaredSetting] =
+        [
+            nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, rateLimits, testHooks,
+            PostgresConfiguration.urlSetting, PostgresConfiguration.connectionsSetting, NATSBusOptions.urlSetting,
+        ] + GatewaySettings.settings + RuntimeSettings.all
+
+    static let version = "0.1.0"
+
+    static func clusterOptions(_ configuration: Configuration, lanes: Int) -> ClusterNodeOptions {
+        let url = configuration[url] ?? "http://\(configuration[host]):\(configuration[port])"
+        var options = ClusterNodeOptions(
+            name: configuration[nodeName], url: url, adminURL: "http://\(configuration[adminHost]):\(configuration[adminPort])",
+            version: version, lanes: lanes)
+        options.allowsTestHooks = configuration[testHooks]
+        return options
+    }
+}
