@@ -61,7 +61,7 @@ let package = Package(
                 "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
-        .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop"]),
+        .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
         .executableTarget(

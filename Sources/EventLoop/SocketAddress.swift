@@ -49,7 +49,9 @@ public enum SocketAddress {
 
     /// A bound and listening socket, and its port.
     /// - Parameter shared: whether further sockets of this process listen on the same port (SO_REUSEPORT).
-    public static func listen(host: String, port: Int, backlog: Int32, shared: Bool) throws(EventLoopError) -> (descriptor: Int32, port: Int) {
+    public static func listen(host: String, port: Int, backlog: Int32, shared: Bool) throws(EventLoopError) -> (
+        descriptor: Int32, port: Int
+    ) {
         var (storage, length) = try parse(host: host, port: port)
         let descriptor = roost_tcp_socket(Int32(storage.ss_family))
         guard descriptor >= 0 else { throw EventLoopError(operation: "socket", errno: errno) }

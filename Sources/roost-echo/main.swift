@@ -3,7 +3,8 @@ import EventLoop
 import Glibc
 
 // A WebSocket echo at any path, for conformance runs (cluster/autobahn) and measurements of the edge alone.
-// Usage: roost-echo [--port P=0] [--loops N=1]; prints the bound port, then serves until it is killed.
+// Usage: roost-echo [--port P=0] [--loops N=1]                       prints the bound port, then serves until it is killed
+//        roost-echo --load P [--sockets N=100] [--window W=1] [--bytes B=100] [--seconds S=5]         loads one that serves
 
 struct EchoHandler: EdgeHandler {
     func admit(_ head: HTTPRequestHead) -> Admission {
@@ -21,6 +22,15 @@ func option(_ name: String, default fallback: Int) -> Int {
     let arguments = CommandLine.arguments
     guard let index = arguments.firstIndex(of: name), index + 1 < arguments.count else { return fallback }
     return Int(arguments[index + 1]) ?? fallback
+}
+
+let target = option("--load", default: 0)
+if target != 0 {
+    try await EchoLoad(
+        port: target, sockets: option("--sockets", default: 100), window: option("--window", default: 1),
+        bytes: option("--bytes", default: 100), seconds: option("--seconds", default: 5)
+    ).run()
+    exit(0)
 }
 
 let configuration = EdgeConfiguration(port: option("--port", default: 0))

@@ -25,7 +25,8 @@ struct ParsedRequests: Equatable {
                     case .needMore: return false
                     case .head(let head, _):
                         current = "\(head.method) \(head.target) \(head.pathSegments) "
-                        current += head.headers.filter { $0.name != "Host" }.map { "\($0.name)=\($0.value)" }.joined(separator: ",")
+                        current += head.headers.filter { $0.name != "Host" }.map { "\($0.name)=\($0.value)" }.joined(
+                            separator: ",")
                     case .body(let bytes): current += " " + String(decoding: bytes, as: UTF8.self)
                     case .end:
                         requests.append(current)
@@ -56,7 +57,8 @@ struct ParsedRequests: Equatable {
         #expect(
             parsed.requests == [
                 #"GET /v1/a%2Fb?x=1&y=%20z ["v1", "a/b"] Accept=*/*"#, #"POST /p ["p"] Content-Length=5 hello"#,
-                #"PUT /c ["c"] host=h,Transfer-Encoding=chunked hello  world"#, #"GET /v1/a%2Fb?x=1&y=%20z ["v1", "a/b"] Accept=*/*"#,
+                #"PUT /c ["c"] host=h,Transfer-Encoding=chunked hello  world"#,
+                #"GET /v1/a%2Fb?x=1&y=%20z ["v1", "a/b"] Accept=*/*"#,
             ])
     }
 
@@ -128,7 +130,8 @@ struct ParsedRequests: Equatable {
         "GET http://u@h/ HTTP/1.1\r\nHost: h\r\n\r\n", "CONNECT h:1 HTTP/1.1\r\nHost: h:1\r\n\r\n",
         "GET /%00 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /?a=%00 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: h\r\n\r\n",
         "GET /% HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%2 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%FF HTTP/1.1\r\nHost: h\r\n\r\n",
-        "GET /%ED%A0%80 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%C0%AF HTTP/1.1\r\nHost: h\r\n\r\n", "GET /?%FF HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET /%ED%A0%80 HTTP/1.1\r\nHost: h\r\n\r\n", "GET /%C0%AF HTTP/1.1\r\nHost: h\r\n\r\n",
+        "GET /?%FF HTTP/1.1\r\nHost: h\r\n\r\n",
         "GET / http/1.1\r\nHost: h\r\n\r\n", "GET / HTTP/1.1 \r\nHost: h\r\n\r\n", "GET / HTTP/11\r\nHost: h\r\n\r\n",
         "GET / HTTP/1.1x\r\nHost: h\r\n\r\n", "GET /\r\nHost: h\r\n\r\n", "\u{16}\u{3}\u{1}", "G@T / HTTP/1.1\r\nHost: h\r\n\r\n",
         // Chunks.
@@ -197,7 +200,8 @@ struct ParsedRequests: Equatable {
 
     @Test func randomBytesNeverTrap() {
         var generator = SeededGenerator(seed: 7)
-        let alphabet = Array("GETPOST /:?%\r\n\r\n0123456789abcHost: hTransfer-Encoding: chunkedContent-Length HTTP/1.1\u{0}é".utf8)
+        let alphabet = Array(
+            "GETPOST /:?%\r\n\r\n0123456789abcHost: hTransfer-Encoding: chunkedContent-Length HTTP/1.1\u{0}é".utf8)
         for _ in 0..<3000 {
             var bytes = Array("POST / HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n".utf8)
             for _ in 0..<Int.random(in: 1...4, using: &generator) {

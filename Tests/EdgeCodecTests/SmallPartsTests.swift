@@ -20,7 +20,9 @@ import Testing
 
     @Test func base64Vectors() {
         // RFC 4648 §10.
-        for (text, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy")] {
+        for (text, encoded) in [
+            ("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foob", "Zm9vYg=="), ("foobar", "Zm9vYmFy"),
+        ] {
             #expect(Base64.encode(Array(text.utf8)) == encoded)
         }
     }
@@ -41,13 +43,17 @@ import Testing
             let fault: HTTPFault = index == 2 ? .upgradeRequired : .malformed
             #expect(throws: fault) { try WebSocketHandshake.validate(head(missing)) }
         }
-        #expect(throws: HTTPFault.malformed) { try WebSocketHandshake.validate(head(good.dropLast() + [("Sec-WebSocket-Key", "short")])) }
+        #expect(throws: HTTPFault.malformed) {
+            try WebSocketHandshake.validate(head(good.dropLast() + [("Sec-WebSocket-Key", "short")]))
+        }
         #expect(throws: HTTPFault.malformed) { try WebSocketHandshake.validate(head(good + [good[3]])) }
     }
 
     @Test func validatorAgreesWithTheStandardLibrary() {
         var generator = SeededGenerator(seed: 42)
-        let seeds: [[UInt8]] = ["", "plain ascii text that is long", "κόσμε", "häß€😀", "\u{10FFFF}\u{D7FF}\u{E000}"].map { Array($0.utf8) }
+        let seeds: [[UInt8]] = ["", "plain ascii text that is long", "κόσμε", "häß€😀", "\u{10FFFF}\u{D7FF}\u{E000}"].map {
+            Array($0.utf8)
+        }
         for round in 0..<20_000 {
             var bytes = seeds[round % seeds.count]
             for _ in 0..<(round % 4) {
@@ -87,7 +93,9 @@ import Testing
         var expected: [UInt8] = []
         var generator = SeededGenerator(seed: 5)
         for round in 0..<500 {
-            let payload = (0..<Int.random(in: 0...(round % 50 == 0 ? 30_000 : 600), using: &generator)).map { UInt8(truncatingIfNeeded: $0) }
+            let payload = (0..<Int.random(in: 0...(round % 50 == 0 ? 30_000 : 600), using: &generator)).map {
+                UInt8(truncatingIfNeeded: $0)
+            }
             if round % 3 == 0 {
                 let frame = SharedFrame.binary(payload)
                 outbox.append(frame)

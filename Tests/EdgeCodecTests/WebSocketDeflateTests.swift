@@ -15,11 +15,15 @@ import Testing
         let hello: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
         #expect(read(frame(hello), role: .client, deflate: takeover) == ["text Hello"])
         #expect(
-            read(frame(Array(hello.prefix(3)), fin: false) + frame(Array(hello.dropFirst(3)), rsv: 0, opcode: 0), role: .client, deflate: takeover)
+            read(
+                frame(Array(hello.prefix(3)), fin: false) + frame(Array(hello.dropFirst(3)), rsv: 0, opcode: 0), role: .client,
+                deflate: takeover)
                 == ["text Hello"])
         // The second message refers to the first one's window.
         #expect(
-            read(frame(hello) + frame([0xF2, 0x00, 0x11, 0x00, 0x00]), role: .client, deflate: takeover) == ["text Hello", "text Hello"])
+            read(frame(hello) + frame([0xF2, 0x00, 0x11, 0x00, 0x00]), role: .client, deflate: takeover) == [
+                "text Hello", "text Hello",
+            ])
         // A block without compression, one that is final, and two blocks.
         #expect(
             read(frame([0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00]), role: .client, deflate: takeover)
@@ -28,7 +32,8 @@ import Testing
             read(frame([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00]), role: .client, deflate: takeover) == ["text Hello"])
         #expect(
             read(
-                frame([0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00]), role: .client, deflate: takeover)
+                frame([0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00]), role: .client,
+                deflate: takeover)
                 == ["text Hello"])
         #expect(read(frame([0x00]), role: .client, deflate: takeover) == ["text "])
     }
@@ -36,7 +41,9 @@ import Testing
     @Test func aMessageThatStandsAloneMayNotReferBack() {
         let hello: [UInt8] = [0xF2, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00]
         #expect(
-            read(frame(hello) + frame([0xF2, 0x00, 0x11, 0x00, 0x00]), role: .client, deflate: alone) == ["text Hello", "failure 1007"])
+            read(frame(hello) + frame([0xF2, 0x00, 0x11, 0x00, 0x00]), role: .client, deflate: alone) == [
+                "text Hello", "failure 1007",
+            ])
     }
 
     private func roundTrip(_ messages: [[UInt8]], _ deflate: WebSocketDeflate, pieces: Int) -> (log: [String], bytes: Int) {
@@ -55,7 +62,11 @@ import Testing
     @Test func bothContextModesOverAnySplit() {
         var generator = SeededGenerator(seed: 3)
         let messages = (0..<20).map { index in
-            Array(String(repeating: "message \(index) 😀 \(UInt64.random(in: 0...UInt64.max, using: &generator)) ", count: 1 + index * 40).utf8)
+            Array(
+                String(
+                    repeating: "message \(index) 😀 \(UInt64.random(in: 0...UInt64.max, using: &generator)) ",
+                    count: 1 + index * 40
+                ).utf8)
         }
         let expected = messages.map { "text " + String(decoding: $0, as: UTF8.self) }
         var sizes: [Bool: Int] = [:]
@@ -94,7 +105,9 @@ import Testing
 
     @Test func compressedTextIsValidatedToo() {
         let output = ByteChunk(capacity: 64)
-        [UInt8]([0x41, 0xC0, 0xAF, 0x42]).withUnsafeBytes { Deflater(windowBits: 15)!.compress($0, into: output, keepsContext: false) }
+        [UInt8]([0x41, 0xC0, 0xAF, 0x42]).withUnsafeBytes {
+            Deflater(windowBits: 15)!.compress($0, into: output, keepsContext: false)
+        }
         let frame = TestFrame.make(1, Array(output.bytes), rsv: 4)
         #expect(read(frame, deflate: alone) == ["failure 1007"])
         #expect(read(frame, pieces: Array(0..<frame.count), deflate: alone) == ["failure 1007"])
@@ -102,7 +115,9 @@ import Testing
     }
 
     @Test func reservedBitOneIsForTheFirstFrameOnly() {
-        #expect(read(TestFrame.make(1, [0x4A], fin: false, rsv: 4) + TestFrame.make(0, [], rsv: 4), deflate: takeover).last == "failure 1002")
+        #expect(
+            read(TestFrame.make(1, [0x4A], fin: false, rsv: 4) + TestFrame.make(0, [], rsv: 4), deflate: takeover).last
+                == "failure 1002")
         #expect(read(TestFrame.make(9, [], rsv: 4), deflate: takeover) == ["failure 1002"])
         #expect(read(TestFrame.text("plain"), deflate: takeover) == ["text plain"])
     }
@@ -121,7 +136,8 @@ import Testing
             header(["permessage-deflate; server_no_context_takeover; client_max_window_bits=12"])
                 == "permessage-deflate; server_no_context_takeover")
         for bad in [
-            "x-webkit-deflate-frame", "permessage-deflate; server_max_window_bits", "permessage-deflate; server_max_window_bits=7",
+            "x-webkit-deflate-frame", "permessage-deflate; server_max_window_bits",
+            "permessage-deflate; server_max_window_bits=7",
             "permessage-deflate; server_max_window_bits=16", "permessage-deflate; server_max_window_bits=8",
             "permessage-deflate; server_max_window_bits=010", "permessage-deflate; client_max_window_bits=x",
             "permessage-deflate; unknown", "permessage-deflate; server_no_context_takeover=1",

@@ -61,9 +61,11 @@ func read(
         let stream =
             TestFrame.text("Hello") + TestFrame.make(9, [1, 2]) + TestFrame.text("frag", fin: false) + TestFrame.make(9, [3])
             + TestFrame.make(0, Array("mént".utf8), fin: false) + TestFrame.make(10, []) + TestFrame.make(0, [])
-            + TestFrame.text(long) + TestFrame.make(2, [0xFF, 0]) + TestFrame.make(1, []) + TestFrame.make(8, [3, 0xE8] + Array("by€".utf8))
+            + TestFrame.text(long) + TestFrame.make(2, [0xFF, 0]) + TestFrame.make(1, [])
+            + TestFrame.make(8, [3, 0xE8] + Array("by€".utf8))
         let expected = [
-            "text Hello", "ping 1 2", "ping 3", "pong ", "text fragmént", "text \(long)", "binary ff 0", "text ", "close 1000 by€",
+            "text Hello", "ping 1 2", "ping 3", "pong ", "text fragmént", "text \(long)", "binary ff 0", "text ",
+            "close 1000 by€",
         ]
         #expect(read(stream) == expected)
         for cut in 0...stream.count { #expect(read(stream, pieces: [cut]) == expected) }
@@ -102,10 +104,12 @@ func read(
         ("length not minimal", [0x81, 0xFE, 0, 5, 0, 0, 0, 0, 1, 1, 1, 1, 1], 1002),
         ("long length not minimal", [0x81, 0xFF, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0], 1002),
         ("length with the high bit", [0x82, 0xFF, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], 1002),
-        ("close of one byte", TestFrame.make(8, [3]), 1002), ("close of 126 bytes", TestFrame.make(8, [UInt8](repeating: 3, count: 126)), 1002),
+        ("close of one byte", TestFrame.make(8, [3]), 1002),
+        ("close of 126 bytes", TestFrame.make(8, [UInt8](repeating: 3, count: 126)), 1002),
         ("close with bad UTF-8", TestFrame.make(8, [3, 0xE8, 0xCE, 0xBA, 0xE1]), 1007),
         ("overlong", TestFrame.make(1, [0xC0, 0xAF]), 1007), ("surrogate", TestFrame.make(1, [0xED, 0xA0, 0x80]), 1007),
-        ("above U+10FFFF", TestFrame.make(1, [0xF4, 0x90, 0x80, 0x80]), 1007), ("cut off", TestFrame.make(1, [0xE2, 0x82]), 1007),
+        ("above U+10FFFF", TestFrame.make(1, [0xF4, 0x90, 0x80, 0x80]), 1007),
+        ("cut off", TestFrame.make(1, [0xE2, 0x82]), 1007),
         ("too long", [0x82, 0xFF, 0, 0, 0, 0, 0, 0x20, 0, 0, 0, 0, 0, 0], 1009),
     ])
     func violations(_ name: String, _ bytes: [UInt8], _ code: Int) {
@@ -165,7 +169,9 @@ func read(
         var generator = SeededGenerator(seed: 99)
         let deflate = WebSocketDeflate(keepsContext: true, peerKeepsContext: true)
         for round in 0..<3000 {
-            var bytes = TestFrame.text("abc", fin: false) + TestFrame.make(9, [1]) + TestFrame.make(0, [0x64]) + TestFrame.make(8, [3, 0xE8])
+            var bytes =
+                TestFrame.text("abc", fin: false) + TestFrame.make(9, [1]) + TestFrame.make(0, [0x64])
+                + TestFrame.make(8, [3, 0xE8])
             if round % 3 == 0 { bytes = (0..<60).map { _ in UInt8.random(in: 0...255, using: &generator) } }
             for _ in 0..<Int.random(in: 0...4, using: &generator) {
                 bytes[Int.random(in: 0..<bytes.count, using: &generator)] = UInt8.random(in: 0...255, using: &generator)

@@ -27,7 +27,9 @@ final class TestHandler: EdgeHandler {
                 ) { [self] in Socket($0, self) })
         case "deflate":
             .webSocket(
-                WebSocketAcceptance(maxMessageBytes: 1 << 20, compression: true, compressionThreshold: 100) { [self] in Socket($0, self) })
+                WebSocketAcceptance(maxMessageBytes: 1 << 20, compression: true, compressionThreshold: 100) { [self] in
+                    Socket($0, self)
+                })
         case "echo": .webSocket(EchoEndpoint.acceptance())
         case "stream": .stream(limit: 10_000_000)
         case "refuse": .respond(HTTPResponse(status: 403, body: .bytes(Array("no".utf8))))
@@ -170,7 +172,9 @@ struct Harness {
 
     func raw() async throws -> RawSocket { try await RawSocket(client, port: port) }
 
-    func socket(_ path: String = "/ws", _ configure: (inout WebSocketClientConfiguration) -> Void = { _ in }) async throws -> WebSocketChannel {
+    func socket(_ path: String = "/ws", _ configure: (inout WebSocketClientConfiguration) -> Void = { _ in }) async throws
+        -> WebSocketChannel
+    {
         var configuration = WebSocketClientConfiguration(host: "127.0.0.1", port: port, path: path)
         configure(&configuration)
         return try await WebSocketChannel.connect(client, configuration)

@@ -9,7 +9,9 @@ import Testing
         try await Harness.with { harness in
             let socket = try await harness.raw()
             // The first is answered from another thread, while the others wait.
-            await socket.send(get("/later/1") + get("/2") + "POST /3 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody" + get("/4", "Connection: close\r\n"))
+            await socket.send(
+                get("/later/1") + get("/2") + "POST /3 HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\n\r\nbody"
+                    + get("/4", "Connection: close\r\n"))
             let text = await socket.end()
             let paths = text.components(after: "X-Path: ")
             #expect(paths == ["/later/1", "/2", "/3", "/4"])
@@ -36,7 +38,8 @@ import Testing
     @Test func oneByteAtATime() async throws {
         try await Harness.with { harness in
             let socket = try await harness.raw()
-            await socket.sendSingly(Array("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".utf8))
+            await socket.sendSingly(
+                Array("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".utf8))
             #expect(await socket.text { $0.contains("POST abcde") }.contains("200 OK"))
             await socket.close()
         }
@@ -106,7 +109,8 @@ import Testing
     @Test func smallRefusedBodiesKeepTheConnection() async throws {
         try await Harness.with { harness in
             let socket = try await harness.raw()
-            await socket.send("POST /refuse HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello" + get("/next", "Connection: close\r\n"))
+            await socket.send(
+                "POST /refuse HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello" + get("/next", "Connection: close\r\n"))
             let text = await socket.end()
             #expect(text.components(after: "HTTP/1.1 ") == ["403 Forbidden", "200 OK"])
         }
@@ -124,7 +128,9 @@ import Testing
             #expect(sized.headers["Content-Length"] == "30")
             #expect(sized.body.count == 30)
             // A producer that breaks its word cannot be told to the client but by a broken connection.
-            await #expect(throws: ClientFailure.broken) { try await harness.http().send("GET", "/pieces?count=2&size=10&length=30") }
+            await #expect(throws: ClientFailure.broken) {
+                try await harness.http().send("GET", "/pieces?count=2&size=10&length=30")
+            }
             let early = try await http.send("POST", "/stream/early", body: [UInt8](repeating: 1, count: 100_000))
             #expect(early.status == 409)
         }
@@ -139,7 +145,9 @@ import Testing
     }
 
     @Test func slowHeadsAreTimedOut() async throws {
-        try await Harness.with { $0.headTimeout = .milliseconds(60) } _: { harness in
+        try await Harness.with {
+            $0.headTimeout = .milliseconds(60)
+        } _: { harness in
             let silent = try await harness.raw()
             #expect(await silent.end() == "")
             let slow = try await harness.raw()
@@ -149,7 +157,9 @@ import Testing
     }
 
     @Test func slowBodiesAreTimedOut() async throws {
-        try await Harness.with { $0.bodyProgressInterval = .milliseconds(60) } _: { harness in
+        try await Harness.with {
+            $0.bodyProgressInterval = .milliseconds(60)
+        } _: { harness in
             let socket = try await harness.raw()
             await socket.send("POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\nabc")
             #expect(await socket.end().hasPrefix("HTTP/1.1 408 "))
@@ -157,7 +167,9 @@ import Testing
     }
 
     @Test func idleConnectionsAreClosedQuietly() async throws {
-        try await Harness.with { $0.idleTimeout = .milliseconds(60) } _: { harness in
+        try await Harness.with {
+            $0.idleTimeout = .milliseconds(60)
+        } _: { harness in
             let socket = try await harness.raw()
             await socket.send(get("/once"))
             let text = await socket.end()
@@ -166,7 +178,9 @@ import Testing
     }
 
     @Test func clientsThatDoNotReadAreDropped() async throws {
-        try await Harness.with { $0.writeStallTimeout = .milliseconds(200) } _: { harness in
+        try await Harness.with {
+            $0.writeStallTimeout = .milliseconds(200)
+        } _: { harness in
             let socket = try await harness.socket("/ws") { $0.maxMessageBytes = 1 << 20 }
             await socket.sendRaw([])
             let http = try await harness.raw()
@@ -180,7 +194,9 @@ import Testing
     }
 
     @Test func connectionsBeyondTheLimitAreClosed() async throws {
-        try await Harness.with { $0.maxConnections = 2 } _: { harness in
+        try await Harness.with {
+            $0.maxConnections = 2
+        } _: { harness in
             let first = try await harness.raw()
             let second = try await harness.raw()
             await first.send(get("/a"))
@@ -207,7 +223,9 @@ import Testing
             let http = harness.http { $0.maxConnections = 50 }
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for index in 0..<1000 {
-                    group.addTask { try await http.json("POST", "/later/\(index)", "{\"n\":\(index)}").text == "POST {\"n\":\(index)}" }
+                    group.addTask {
+                        try await http.json("POST", "/later/\(index)", "{\"n\":\(index)}").text == "POST {\"n\":\(index)}"
+                    }
                 }
                 for try await good in group { #expect(good) }
             }

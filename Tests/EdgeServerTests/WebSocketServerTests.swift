@@ -57,7 +57,8 @@ import Testing
         try await Harness.with { harness in
             for (text, status) in [
                 ("GET /ws HTTP/1.1\r\nHost: h\r\n\r\n", "400"),
-                (handshake.replacing("Version: 13", with: "Version: 8"), "426"), (handshake.replacing("GET", with: "POST"), "400"),
+                (handshake.replacing("Version: 13", with: "Version: 8"), "426"),
+                (handshake.replacing("GET", with: "POST"), "400"),
                 (handshake.replacing("dGhlIHNhbXBsZSBub25jZQ==", with: "short"), "400"),
                 (handshake.replacing("Connection: Upgrade", with: "Connection: close"), "400"),
             ] {
@@ -76,7 +77,8 @@ import Testing
     @Test func violationsCloseWithTheirCode() async throws {
         try await Harness.with { harness in
             for (bytes, code) in [
-                ([0x81, 0x01, 0x41], 1002), (frame(1, [0xC0, 0xAF]), 1007), ([0x82, 0xFE, 0x03, 0xE9, 0, 0, 0, 0], 1009), (frame(3, []), 1002),
+                ([0x81, 0x01, 0x41], 1002), (frame(1, [0xC0, 0xAF]), 1007), ([0x82, 0xFE, 0x03, 0xE9, 0, 0, 0, 0], 1009),
+                (frame(3, []), 1002),
             ] as [([UInt8], UInt16)] {
                 let socket = try await harness.socket()
                 await socket.sendRaw(bytes)
@@ -124,7 +126,9 @@ import Testing
     }
 
     @Test func theOutboxIsBoundedAndDrains() async throws {
-        try await Harness.with { $0.outboxLimit = 8 << 20 } _: { harness in
+        try await Harness.with {
+            $0.outboxLimit = 8 << 20
+        } _: { harness in
             let socket = try await harness.socket()
             await socket.send("flood")
             var count = 0

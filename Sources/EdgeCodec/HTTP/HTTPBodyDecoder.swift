@@ -97,7 +97,9 @@ struct HTTPBodyDecoder {
                 return
             }
             extensionBytes += 1
-            if byte < 0x20 && byte != ASCII.tab || byte == 0x7F || extensionBytes > limits.chunkExtensionBytes { throw .malformed }
+            if byte < 0x20 && byte != ASCII.tab || byte == 0x7F || extensionBytes > limits.chunkExtensionBytes {
+                throw .malformed
+            }
         case .sizeLineFeed:
             if byte != ASCII.lf { throw .malformed }
             state = chunkSize == 0 ? .trailer : .chunk(chunkSize)

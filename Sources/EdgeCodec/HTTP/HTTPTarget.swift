@@ -35,7 +35,8 @@ enum HTTPTarget {
         guard let colon = target.utf8.firstIndex(of: UInt8(ascii: ":")) else { throw .malformed }
         let scheme = target[..<colon]
         let rest = target[colon...]
-        guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https"), rest.utf8.starts(with: "://".utf8)
+        guard ASCII.equalIgnoringCase(scheme, "http") || ASCII.equalIgnoringCase(scheme, "https"),
+            rest.utf8.starts(with: "://".utf8)
         else { throw .malformed }
         let remainder = rest.dropFirst(3)
         let authorityEnd = remainder.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? remainder.endIndex

@@ -12,9 +12,10 @@ final class Deflater {
         // Memory is 2^(windowBits+2) + 2^(memLevel+9) bytes.
         stream.initialize(to: z_stream())
         let memoryLevel = Int32(min(8, windowBits - 7))
-        guard deflateInit2_(
-            stream, Int32(level), Z_DEFLATED, Int32(-windowBits), memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size)) == Z_OK
+        guard
+            deflateInit2_(
+                stream, Int32(level), Z_DEFLATED, Int32(-windowBits), memoryLevel, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+                Int32(MemoryLayout<z_stream>.size)) == Z_OK
         else { return nil }
     }
 

@@ -20,7 +20,9 @@ public struct WebSocketDeflate: Sendable, Equatable {
     /// - Returns: nil where no offer can be accepted (the connection then goes on uncompressed), else also the response's value.
     public static func accept(_ offers: [String], contextTakeover: Bool) -> (agreed: WebSocketDeflate, header: String)? {
         for offer in offers {
-            guard let parameters = parse(offer), let accepted = accept(parameters, contextTakeover: contextTakeover) else { continue }
+            guard let parameters = parse(offer), let accepted = accept(parameters, contextTakeover: contextTakeover) else {
+                continue
+            }
             return accepted
         }
         return nil

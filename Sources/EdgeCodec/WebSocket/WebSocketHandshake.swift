@@ -16,7 +16,8 @@ public enum WebSocketHandshake {
     /// - Returns: the key of a well-formed opening handshake.
     /// - Throws: 400, or 426 for another version (the response must then name 13).
     public static func validate(_ head: HTTPRequestHead) throws(HTTPFault) -> String {
-        guard head.method == "GET", head.version == .http11, isUpgrade(head), head.headers.contains("Connection", token: "upgrade")
+        guard head.method == "GET", head.version == .http11, isUpgrade(head),
+            head.headers.contains("Connection", token: "upgrade")
         else { throw .malformed }
         guard head.headers.all("Sec-WebSocket-Version") == ["13"] else { throw .upgradeRequired }
         let keys = head.headers.all("Sec-WebSocket-Key")

@@ -104,7 +104,9 @@ public struct WebSocketReader {
                 let piece = Self.take(&input, count)
                 if header.key != 0 { WebSocketFraming.mask(piece, with: WebSocketFraming.rotate(header.key, by: received)) }
                 state = .payload(header, received: received + count)
-                if let event = continuePayload(header, UnsafeRawBufferPointer(piece), isLast: received + count == header.length, pool) {
+                if let event = continuePayload(
+                    header, UnsafeRawBufferPointer(piece), isLast: received + count == header.length, pool)
+                {
                     return event
                 }
             }

@@ -48,7 +48,8 @@ public struct WebSocketWriter {
     /// Appends one frame as it is: control frames and fragments.
     @inline(__always)
     public static func frame(
-        _ opcode: WebSocketOpcode, fin: Bool = true, compressed: Bool = false, _ payload: UnsafeRawBufferPointer, to outbox: Outbox,
+        _ opcode: WebSocketOpcode, fin: Bool = true, compressed: Bool = false, _ payload: UnsafeRawBufferPointer,
+        to outbox: Outbox,
         mask: UInt32? = nil
     ) {
         let header = WebSocketFraming.headerCount(payload: payload.count, masked: mask != nil)

@@ -55,7 +55,8 @@ public final class HTTPClient: Sendable {
         _ method: String, _ path: String, headers: [(String, String)] = [], body: [UInt8]? = nil
     ) async throws -> HTTPClientResponse {
         let request = Request(
-            method: method, bytes: Self.encode(method, path, headers, body, configuration), deadline: .now + configuration.timeout)
+            method: method, bytes: Self.encode(method, path, headers, body, configuration), deadline: .now + configuration.timeout
+        )
         let pool = pool
         let context = context
         return try await withTaskCancellationHandler {
@@ -71,7 +72,9 @@ public final class HTTPClient: Sendable {
     }
 
     /// Sends a JSON body; `token` goes into `Authorization`.
-    public func json(_ method: String, _ path: String, _ body: String? = nil, token: String? = nil) async throws -> HTTPClientResponse {
+    public func json(_ method: String, _ path: String, _ body: String? = nil, token: String? = nil) async throws
+        -> HTTPClientResponse
+    {
         var headers: [(String, String)] = []
         if body != nil { headers.append(("Content-Type", "application/json")) }
         if let token { headers.append(("Authorization", "Bearer \(token)")) }

@@ -39,7 +39,9 @@ public final class WebSocketChannel: Sendable {
 
     /// Connects and shakes hands.
     /// - Throws: ``WebSocketOpenError``.
-    public static func connect(_ context: ClientLoop, _ configuration: WebSocketClientConfiguration) async throws -> WebSocketChannel {
+    public static func connect(_ context: ClientLoop, _ configuration: WebSocketClientConfiguration) async throws
+        -> WebSocketChannel
+    {
         let channel = WebSocketChannel(context)
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             channel.state.withLock { $0.opening = continuation }
@@ -170,7 +172,9 @@ public final class WebSocketChannel: Sendable {
         func received(text: UnsafeRawBufferPointer, _ socket: WebSocketClient) {
             channel.received(.text(String(decoding: text, as: UTF8.self)), socket)
         }
-        func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketClient) { channel.received(.binary(Array(binary)), socket) }
+        func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketClient) {
+            channel.received(.binary(Array(binary)), socket)
+        }
         func closed(_ how: WebSocketClientClosure, _ socket: WebSocketClient) { channel.ended(how) }
     }
 }

@@ -149,7 +149,9 @@ public final class WebSocketClient: ClientSocketOwner, @unchecked Sendable {
     }
 
     private func send(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer) -> Bool {
-        guard isOpen, socket.pending + WebSocketWriter.bound(payload: payload.count) <= configuration.outboxLimit else { return false }
+        guard isOpen, socket.pending + WebSocketWriter.bound(payload: payload.count) <= configuration.outboxLimit else {
+            return false
+        }
         writer.message(opcode, payload, to: socket.open(), pool: context.compression, mask: context.mask())
         socket.markDirty()
         return true
