@@ -85,6 +85,7 @@ let package = Package(
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
+        .testTarget(name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "Ports", "RoostModel"]),
         .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
         .testTarget(name: "ClusterMembershipTests", dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters"]),
         .testTarget(
