@@ -20,7 +20,6 @@ final class ClusterBridge: ClusterDelegate {
     }
 
     func joined(_ identity: NodeIdentity) async {
-        logger.info("Joined the cluster", [.node: identity.name, .incarnation: identity.incarnation])
         do {
             try await chat.begin(as: identity)
         } catch {
