@@ -79,8 +79,11 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         }
         let date = CivilDate(year: number(0..<4), month: number(5..<7), day: number(8..<10))
         let (hour, minute, second, fraction) = (number(11..<13), number(14..<16), number(17..<19), number(20..<23))
-        guard valid, (1...12).contains(date.month), (1...31).contains(date.day), hour < 24, minute < 60, second < 60 else { return nil }
-        milliseconds = Int64(date.daysSinceEpoch) * 86_400_000 + Int64((hour * 60 + minute) * 60 + second) * 1000 + Int64(fraction)
+        guard valid, (1...12).contains(date.month), (1...31).contains(date.day), hour < 24, minute < 60, second < 60 else {
+            return nil
+        }
+        milliseconds =
+            Int64(date.daysSinceEpoch) * 86_400_000 + Int64((hour * 60 + minute) * 60 + second) * 1000 + Int64(fraction)
     }
 }
 
