@@ -4,7 +4,8 @@ import Testing
 @testable import ChatActors
 
 @Suite struct PeerRoutesTests {
-    private let (ann, bob) = (UserID.make(), UserID.make())
+    private let ann = UserID.make()
+    private let bob = UserID.make()
 
     private func complete() -> PeerRoutes {
         var routes = PeerRoutes()
@@ -53,8 +54,10 @@ import Testing
 }
 
 @Suite struct AttachBatcherTests {
-    private let (ann, bob) = (UserID.make(), UserID.make())
-    private let (one, two) = (IncarnationID.make(), IncarnationID.make())
+    private let ann = UserID.make()
+    private let bob = UserID.make()
+    private let one = IncarnationID.make()
+    private let two = IncarnationID.make()
 
     @Test func aWaiterComesBackWhenEveryPeerHasTheBatch() throws {
         var batcher = AttachBatcher<String>()

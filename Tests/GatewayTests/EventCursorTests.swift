@@ -71,8 +71,9 @@ import Testing
         let start = MonotonicTime(nanoseconds: 0)
         var bucket = TokenBucket(rate, at: start)
         #expect((0..<4).map { _ in bucket.take(rate, at: start) } == [true, true, true, false])
-        #expect(bucket.take(rate, at: start + .milliseconds(100)))
-        #expect(!bucket.take(rate, at: start + .milliseconds(150)))
+        let refilled = bucket.take(rate, at: start + .milliseconds(100))
+        let tooSoon = bucket.take(rate, at: start + .milliseconds(150))
+        #expect(refilled && !tooSoon)
         #expect((0..<4).map { _ in bucket.take(rate, at: start + .seconds(60)) } == [true, true, true, false])
     }
 }

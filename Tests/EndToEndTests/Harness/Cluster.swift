@@ -33,6 +33,9 @@ final class Cluster: Sendable {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().path
 
+    /// `ROOST_TEST_BINARIES` names a folder with other programs than those that are built for release.
+    private static let programs = ProcessInfo.processInfo.environment["ROOST_TEST_BINARIES"].map { ["--bin", $0] } ?? []
+
     let data: String
     let settings: [String: String]
 
@@ -41,8 +44,8 @@ final class Cluster: Sendable {
         data = "\(try Self.testDirectory())/\(name)"
         self.settings = ["ROOST_RATE_LIMITS": "off", "ROOST_TEST_HOOKS": "on"].merging(settings) { $1 }
         try await Shell.run(
-            ["\(Self.root)/cluster/up", "--data", data, "--nodes", "\(nodes)", "--port", "\(try Self.freePorts(nodes))"],
-            environment: self.settings)
+            ["\(Self.root)/cluster/up", "--data", data, "--nodes", "\(nodes)", "--port", "\(try Self.freePorts(nodes))"]
+                + Self.programs, environment: self.settings)
     }
 
     /// The first of several free ports in a row, below those that outgoing connections take.
@@ -55,7 +58,9 @@ final class Cluster: Sendable {
     }
 
     /// Starts whatever does not run, and waits until all nodes are ready.
-    func up() async throws { try await Shell.run(["\(Self.root)/cluster/up", "--data", data], environment: settings) }
+    func up() async throws {
+        try await Shell.run(["\(Self.root)/cluster/up", "--data", data] + Self.programs, environment: settings)
+    }
 
     func down() async throws { try await Shell.run(["\(Self.root)/cluster/down", "--data", data, "--wipe"]) }
 
