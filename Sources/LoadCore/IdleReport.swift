@@ -3,16 +3,21 @@ public struct IdleReport: Sendable, Equatable {
     public struct Node: Sendable, Equatable {
         public let name: String
         public var sockets: Int
-        /// Resident bytes of the process before the sockets and with them; nil where the process is not known.
+        /// Resident bytes of the process before the accounts were made, after that, and with the sockets; nil where the process is
+        /// not known.
         public let before: Int?
+        public let withAccounts: Int?
         public let after: Int?
 
-        public init(name: String, sockets: Int, before: Int?, after: Int?) {
+        public init(name: String, sockets: Int, before: Int?, withAccounts: Int?, after: Int?) {
             self.name = name
             self.sockets = sockets
             self.before = before
+            self.withAccounts = withAccounts
             self.after = after
         }
+
+        /// From before the accounts: memory that making them left free, and that the sockets took, counts as the sockets'.
 
         public var bytesPerSocket: Double? {
             guard let before, let after, sockets > 0 else { return nil }
@@ -54,6 +59,7 @@ public struct IdleReport: Sendable, Equatable {
                         .object([
                             ("name", .string(node.name)), ("sockets", .int(node.sockets)),
                             ("residentBytesBefore", node.before.map { .int($0) } ?? .null),
+                            ("residentBytesWithAccounts", node.withAccounts.map { .int($0) } ?? .null),
                             ("residentBytesAfter", node.after.map { .int($0) } ?? .null),
                             ("bytesPerSocket", node.bytesPerSocket.map { .double($0) } ?? .null),
                         ])

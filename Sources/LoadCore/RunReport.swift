@@ -150,7 +150,8 @@ extension RunReport {
             let each = cpu.map {
                 "\($0.name) \(Figures.short($0.seconds)) s (\(Figures.short(microsecondsPerMessage($0))) µs/message)"
             }
-            lines.append("  CPU: " + each.joined(separator: ", "))
+            let others = foreignCPU.map { "; other processes \(Figures.short($0)) cores busy" } ?? ""
+            lines.append("  CPU: " + each.joined(separator: ", ") + others)
         }
         lines.append(tally.isClean ? "  clean" : "  NOT CLEAN")
         return lines.joined(separator: "\n") + "\n"

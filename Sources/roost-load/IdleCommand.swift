@@ -14,12 +14,12 @@ struct IdleCommand: Sendable {
 
     func run() async throws -> IdleReport {
         let api = NodeAPI(surroundings.targets, context: context, connections: options.accountConcurrency)
+        let before = residentBytes()
         let guests = try await Accounts(api: api, atOnce: options.accountConcurrency).makeGuests(options.clients, named: "Idle")
         await api.close()
-        // What the accounts' requests left behind is not the sockets' memory.
-        await stop.wait(seconds: 2)
+        await stop.wait(seconds: 1)
         var report = IdleReport(clients: options.clients)
-        let before = residentBytes()
+        let withAccounts = residentBytes()
         let crowd = IdleCrowd(guests, api: api, context: context)
         let start = MonotonicTime.now
         context.loop.execute { crowd.open() }
@@ -33,11 +33,13 @@ struct IdleCommand: Sendable {
         await stop.wait(seconds: options.untilStopped ? nil : options.seconds)
         report.alive = await count(crowd) { $0.alive }
         report.breaks = await count(crowd) { $0.breaks }
-        report.nodes = zip(surroundings.targets, zip(before, residentBytes())).map { target, bytes in
-            IdleReport.Node(name: target.name, sockets: 0, before: bytes.0, after: bytes.1)
-        }
-        for index in report.nodes.indices {
-            report.nodes[index].sockets = await count(crowd) { $0.sockets(on: index) }
+        let after = residentBytes()
+        for (index, target) in surroundings.targets.enumerated() {
+            let sockets = await count(crowd) { $0.sockets(on: index) }
+            report.nodes.append(
+                IdleReport.Node(
+                    name: target.name, sockets: sockets, before: before[index], withAccounts: withAccounts[index],
+                    after: after[index]))
         }
         context.loop.execute { crowd.close() }
         return report
