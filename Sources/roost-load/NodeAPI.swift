@@ -57,20 +57,28 @@ final class NodeAPI: Sendable {
         }
     }
 
-    func changes(of conversation: ConversationID, after seq: Int64, run: LoadText, token: String, node: Int) async throws
-        -> MessagePage
-    {
-        try await page("/v1/conversations/\(conversation)/changes?after=\(seq)&limit=200", run: run, token: token, node: node)
+    func changes(
+        of conversation: ConversationID, after seq: Int64, run: LoadText, token: String, node: Int,
+        patience: Duration = .seconds(20)
+    ) async throws -> MessagePage {
+        try await page(
+            "/v1/conversations/\(conversation)/changes?after=\(seq)&limit=200", run: run, token: token, node: node,
+            patience: patience)
     }
 
-    func history(of conversation: ConversationID, after seq: Int64, run: LoadText, token: String, node: Int) async throws
-        -> MessagePage
-    {
-        try await page("/v1/conversations/\(conversation)/messages?after=\(seq)&limit=200", run: run, token: token, node: node)
+    func history(
+        of conversation: ConversationID, after seq: Int64, run: LoadText, token: String, node: Int,
+        patience: Duration
+    ) async throws -> MessagePage {
+        try await page(
+            "/v1/conversations/\(conversation)/messages?after=\(seq)&limit=200", run: run, token: token, node: node,
+            patience: patience)
     }
 
-    private func page(_ path: String, run: LoadText, token: String, node: Int) async throws -> MessagePage {
-        let bytes = try await call("GET", path, nil, token: token, node: node, patience: .seconds(20))
+    private func page(
+        _ path: String, run: LoadText, token: String, node: Int, patience: Duration
+    ) async throws -> MessagePage {
+        let bytes = try await call("GET", path, nil, token: token, node: node, patience: patience)
         guard let page = MessagePage(bytes, run: run) else { throw LoadFault("a page of messages cannot be read") }
         return page
     }
