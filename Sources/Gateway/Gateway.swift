@@ -88,7 +88,9 @@ public final class Gateway: EdgeHandler {
 extension HTTPResponse {
     /// A problem that the server below found; some of its words are HTTP's own and not among ``ErrorCode``.
     static func fault(_ status: Int, code: String, requestID: String) -> HTTPResponse {
-        if let known = ErrorCode(rawValue: code), known.status == status { return .problem(RoostError(known), requestID: requestID) }
+        if let known = ErrorCode(rawValue: code), known.status == status {
+            return .problem(RoostError(known), requestID: requestID)
+        }
         if status == 500 { return .problem(RoostError(.internalError), requestID: requestID) }
         var headers = [("Content-Type", "application/problem+json")]
         // RFC 9110 §15.5.22, RFC 6455 §4.4.

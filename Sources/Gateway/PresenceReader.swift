@@ -24,7 +24,8 @@ struct PresenceReader: Sendable {
         let states = try await backend.presence.states(of: ids)
         let sharers = users.filter { $0.settings.shareLastSeen }.map(\.id)
         let callerShares = try await backend.ask { try await backend.accounts.user(caller) }?.settings.shareLastSeen ?? false
-        let lastSeen = callerShares && !sharers.isEmpty ? try await backend.ask { try await backend.accounts.lastSeen(sharers) } : [:]
+        let lastSeen =
+            callerShares && !sharers.isEmpty ? try await backend.ask { try await backend.accounts.lastSeen(sharers) } : [:]
         return zip(ids, states).map { id, state in
             switch state {
             case .online, .away: Presence(userID: id, state: state, lastSeenAt: nil)

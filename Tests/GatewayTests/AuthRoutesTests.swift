@@ -9,7 +9,8 @@ import Testing
         try await withGateway(transport) { world, client in
             let answer = try await client.call(
                 "POST", "/v1/auth/register",
-                #"{"email":" Bob@X.example ","password":"12345678","displayName":"Bob","device":{"name":"Phone","platform":"ios"}}"#)
+                #"{"email":" Bob@X.example ","password":"12345678","displayName":"Bob","device":{"name":"Phone","platform":"ios"}}"#
+            )
             #expect(answer.status == 201)
             let session = try AuthSession.decode(answer.body)
             #expect(session.user.email == "bob@x.example")
@@ -40,7 +41,7 @@ import Testing
             let missing = try await client.call("POST", "/v1/auth/register", "{}")
             #expect(missing.status == 422 && missing.code == "validationFailed")
             #expect(missing.faults == ["email:required", "password:required"])
-            let invalid = try await client.call("POST", "/v1/auth/register", #"{"email":"no address","displayName":"\u200b"}"#)
+            let invalid = try await client.call("POST", "/v1/auth/register", #"{"email":"no address","displayName":"\u2066"}"#)
             #expect(invalid.faults == ["email:invalid", "password:required", "displayName:invalid"])
             let weak = try await client.call("POST", "/v1/auth/register", #"{"email":"a@x.example","password":"1234567"}"#)
             #expect(weak.status == 422 && weak.code == "weakPassword")
@@ -54,7 +55,8 @@ import Testing
             _ = try await client.register("bob@x.example")
             var answers: [Answer] = []
             for body in [
-                #"{"email":"bob@x.example","password":"wrong password"}"#, #"{"email":"eve@x.example","password":"correct horse"}"#,
+                #"{"email":"bob@x.example","password":"wrong password"}"#,
+                #"{"email":"eve@x.example","password":"correct horse"}"#,
                 #"{"email":"not an address","password":"correct horse"}"#, #"{"email":"bob@x.example","password":"short"}"#,
             ] {
                 answers.append(try await client.call("POST", "/v1/auth/login", body))
@@ -91,7 +93,8 @@ import Testing
 
     @Test func aDefaultNameTellsNothingOfTheEmail() async throws {
         try await withGateway(.router) { _, client in
-            let answer = try await client.call("POST", "/v1/auth/register", #"{"email":"secret.bob@x.example","password":"12345678"}"#)
+            let answer = try await client.call(
+                "POST", "/v1/auth/register", #"{"email":"secret.bob@x.example","password":"12345678"}"#)
             let name = answer["user"]?["displayName"]?.string ?? ""
             #expect(name.hasPrefix("User ") && !name.lowercased().contains("bob"))
         }
@@ -164,7 +167,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["", "Bearer", "Bearer a b", "Basic Zm9vOmJhcg==", "Bearer nonsense", "Bearer \(String(repeating: "A", count: 120))"])
+    @Test(arguments: [
+        "", "Bearer", "Bearer a b", "Basic Zm9vOmJhcg==", "Bearer nonsense", "Bearer \(String(repeating: "A", count: 120))",
+    ])
     func whatIsNoTokenIsRefused(_ header: String) async throws {
         try await withGateway(.router) { _, client in
             let answer = try await client.call("GET", "/v1/me", headers: [("Authorization", header)])

@@ -25,7 +25,9 @@ import Testing
     @Test func whatCannotBeOpened() async throws {
         try await withGateway(.router) { _, client in
             let bob = try await client.register("bob@x.example")
-            func open(_ json: String) async throws -> Answer { try await client.call("POST", "/v1/conversations", token: bob.token, json) }
+            func open(_ json: String) async throws -> Answer {
+                try await client.call("POST", "/v1/conversations", token: bob.token, json)
+            }
             #expect(try await open(#"{"kind":"direct","userId":"\#(bob.id)"}"#).code == "cannotChatWithSelf")
             #expect(try await open(#"{"kind":"direct","userId":"\#(UserID.make())"}"#).faults == ["userId:unknown"])
             #expect(try await open(#"{"kind":"direct","userId":"*"}"#).faults == ["userId:unknown"])
@@ -140,7 +142,8 @@ import Testing
             ]
             for (method, path, body) in calls {
                 let found = try await client.call(method, "/v1/conversations/\(real)\(path)", token: eve.token, body)
-                let madeUp = try await client.call(method, "/v1/conversations/\(ConversationID.make())\(path)", token: eve.token, body)
+                let madeUp = try await client.call(
+                    method, "/v1/conversations/\(ConversationID.make())\(path)", token: eve.token, body)
                 #expect(found.status == madeUp.status && found.json == madeUp.json(like: found), "\(method) \(path)")
                 if body == nil && !path.contains("limit=0") { #expect(found.status == 404, "\(method) \(path)") }
                 #expect(Set(found.headers.map(\.name)) == Set(madeUp.headers.map(\.name)), "\(method) \(path)")

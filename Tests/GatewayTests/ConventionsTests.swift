@@ -32,7 +32,9 @@ import Testing
             for good in ["application/json", "Application/JSON; charset=UTF-8", #"application/json;charset="utf-8""#] {
                 #expect(try await post(good).status == 201, "\(good)")
             }
-            for bad in ["text/plain", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/jsonx", ""] {
+            for bad in [
+                "text/plain", "application/json; charset=latin1", "application/x-www-form-urlencoded", "application/jsonx", "",
+            ] {
                 let answer = try await post(bad)
                 #expect(answer.status == 415 && answer.code == "unsupportedMediaType", "\(bad)")
             }
@@ -44,7 +46,8 @@ import Testing
         try await withGateway(transport) { _, client in
             func body(_ count: Int) -> [UInt8] {
                 let frame = Array(#"{"x":""}"#.utf8)
-                return Array(#"{"x":""#.utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: count - frame.count) + Array(#""}"#.utf8)
+                return Array(#"{"x":""#.utf8) + [UInt8](repeating: UInt8(ascii: "x"), count: count - frame.count)
+                    + Array(#""}"#.utf8)
             }
             let json = [("Content-Type", "application/json")]
             let most = try await client.send("POST", "/v1/auth/anonymous", headers: json, body: body(Limits.jsonBodyBytes))
@@ -59,7 +62,8 @@ import Testing
             let bob = try await client.register("bob@x.example")
             let chat = try await client.openDirect(bob, with: try await client.guest())
             for path in [
-                "/v1/users", "/v1/conversations", "/v1/sync", "/v1/conversations/\(chat)/messages", "/v1/conversations/\(chat)/changes",
+                "/v1/users", "/v1/conversations", "/v1/sync", "/v1/conversations/\(chat)/messages",
+                "/v1/conversations/\(chat)/changes",
                 "/v1/conversations/\(chat)/members",
             ] {
                 for bad in ["0", "-1", "x", "", "1.5", "+1", "%201"] {
@@ -67,7 +71,8 @@ import Testing
                     #expect(answer.status == 400 && answer.code == "badParameter", "\(path) \(bad)")
                 }
                 for good in ["1", "200", "201", "999999999999999999999999"] {
-                    #expect(try await client.call("GET", "\(path)?limit=\(good)", token: bob.token).status == 200, "\(path) \(good)")
+                    #expect(
+                        try await client.call("GET", "\(path)?limit=\(good)", token: bob.token).status == 200, "\(path) \(good)")
                 }
             }
             for path in ["/v1/users", "/v1/conversations", "/v1/conversations/\(chat)/members"] {
@@ -107,10 +112,12 @@ import Testing
         try await withGateway(.router, settings: settings) { world, _ in
             func admit(_ headers: [(String, String)], path: String = "/v1/ws") throws -> Admission {
                 world.gateway.admit(
-                    try HTTPRequestHead(method: "GET", target: path, headers: HTTPHeaders(headers + [("Host", "chat.example:8080")])))
+                    try HTTPRequestHead(
+                        method: "GET", target: path, headers: HTTPHeaders(headers + [("Host", "chat.example:8080")])))
             }
             for origin in ["https://app.example", "http://chat.example:8080", "https://CHAT.example:8080"] {
-                guard case .webSocket(let acceptance) = try admit([("Origin", origin), ("Sec-WebSocket-Protocol", "x, roost.v1")])
+                guard
+                    case .webSocket(let acceptance) = try admit([("Origin", origin), ("Sec-WebSocket-Protocol", "x, roost.v1")])
                 else {
                     Issue.record("\(origin) was refused")
                     continue
@@ -183,7 +190,9 @@ import Testing
             for _ in 0..<3 { _ = try await client.call("GET", "/v1/users/\(UserID.make())", token: bob.token) }
             _ = try await client.call("GET", "/made/up/\(UserID.make())")
             let text = world.metrics.render()
-            #expect(text.contains(#"roost_http_requests_total{listener="public",method="GET",route="/v1/users/{userId}",status="4xx"} 3"#))
+            #expect(
+                text.contains(
+                    #"roost_http_requests_total{listener="public",method="GET",route="/v1/users/{userId}",status="4xx"} 3"#))
             #expect(text.contains(#"roost_http_requests_total{listener="public",method="any",route="none",status="4xx"} 1"#))
             #expect(text.split(separator: "\n").count == before)
         }

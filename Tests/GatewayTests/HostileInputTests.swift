@@ -6,20 +6,25 @@ import Testing
 /// Whatever comes in, the answer is one of the contract's errors: never a 5xx, a crash or silence.
 @Suite struct HostileInputTests {
     static let bodies: [String] = [
-        "", "{", "[]", "null", "1", "\"text\"", "{}x", "{\"email\":}", "{'a':1}", "\u{FEFF}{}", "{\"a\":1,}", "nul", "-", "{\"a\":01}",
+        "", "{", "[]", "null", "1", "\"text\"", "{}x", "{\"email\":}", "{'a':1}", "\u{FEFF}{}", "{\"a\":1,}", "nul", "-",
+        "{\"a\":01}",
         String(repeating: "[", count: 10_000), String(repeating: "{\"a\":", count: 5_000),
         "{\"x\":" + String(repeating: "[", count: 40) + String(repeating: "]", count: 40) + "}",
         #"{"text":"\u0000","clientId":"a","type":"text","email":"a\u0000@x.example","kind":"\u0000"}"#,
         #"{"text":"\ud800","clientId":"a","type":"text"}"#, #"{"text":"\udc00\ud800","clientId":"a","type":"text"}"#,
-        #"{"text":"\uZZZZ"}"#, #"{"seq":1e999}"#, #"{"seq":-1}"#, #"{"seq":1.5}"#, #"{"seq":"1"}"#, #"{"seq":99999999999999999999}"#,
+        #"{"text":"\uZZZZ"}"#, #"{"seq":1e999}"#, #"{"seq":-1}"#, #"{"seq":1.5}"#, #"{"seq":"1"}"#,
+        #"{"seq":99999999999999999999}"#,
         #"{"seq":9223372036854775807}"#, #"{"seq":-9223372036854775808}"#,
-        #"{"email":[],"password":{},"displayName":1,"device":"x"}"#, #"{"email":"a@x.example","password":"12345678","device":{"name":{}}}"#,
+        #"{"email":[],"password":{},"displayName":1,"device":"x"}"#,
+        #"{"email":"a@x.example","password":"12345678","device":{"name":{}}}"#,
         #"{"kind":{},"userId":[]}"#, #"{"kind":"direct","userId":">"}"#, #"{"kind":"direct","userId":"a.b"}"#,
         #"{"kind":"direct","userId":" "}"#, #"{"kind":"direct","userId":""}"#, #"{"kind":"__proto__","constructor":1}"#,
         #"{"clientId":"","type":"text","text":"x"}"#, #"{"clientId":null,"type":null,"text":null}"#,
         #"{"clientId":"a","type":"text","text":"x","forward":{"conversationId":"x","seq":1}}"#,
-        #"{"clientId":"a","type":"text","text":"x","mentions":["a",1]}"#, #"{"clientId":"a","type":"text","text":"x","replyTo":"1"}"#,
-        #"{"settings":[]}"#, #"{"settings":null}"#, #"{"settings":{"shareLastSeen":null}}"#, #"{"phone":"'; DROP TABLE users; --"}"#,
+        #"{"clientId":"a","type":"text","text":"x","mentions":["a",1]}"#,
+        #"{"clientId":"a","type":"text","text":"x","replyTo":"1"}"#,
+        #"{"settings":[]}"#, #"{"settings":null}"#, #"{"settings":{"shareLastSeen":null}}"#,
+        #"{"phone":"'; DROP TABLE users; --"}"#,
         #"{"firstName":"\u202e\u2066","about":"\#(String(repeating: "\u{0301}", count: 2_000))"}"#,
         #"{"refreshToken":"\#(String(repeating: "A", count: 43))"}"#, #"{"refreshToken":"../../etc/passwd"}"#,
         #"{"photoMediaId":"*"}"#, #"{"email":"\#(String(repeating: "a", count: 300))@x.example","password":"12345678"}"#,
@@ -45,7 +50,8 @@ import Testing
             let bob = try await client.register("bob@x.example")
             let chat = try await client.openDirect(bob, with: try await client.guest())
             let targets = [
-                ("POST", "/v1/auth/register"), ("POST", "/v1/auth/login"), ("POST", "/v1/auth/anonymous"), ("POST", "/v1/auth/refresh"),
+                ("POST", "/v1/auth/register"), ("POST", "/v1/auth/login"), ("POST", "/v1/auth/anonymous"),
+                ("POST", "/v1/auth/refresh"),
                 ("PATCH", "/v1/me"), ("POST", "/v1/conversations"), ("POST", "/v1/conversations/\(chat)/messages"),
                 ("POST", "/v1/conversations/\(chat)/read"), ("POST", "/v1/conversations/\(chat)/delivered"),
             ]
@@ -53,7 +59,9 @@ import Testing
                 for body in Self.bodies {
                     check(try await client.call(method, path, token: bob.token, body), "\(method) \(path) \(body.prefix(60))")
                 }
-                for bytes in [[0xFF, 0xFE], [0x7B, 0x22, 0xC0, 0x80, 0x22, 0x3A, 0x31, 0x7D], [UInt8](repeating: 0, count: 100)] as [[UInt8]] {
+                for bytes in [
+                    [0xFF, 0xFE], [0x7B, 0x22, 0xC0, 0x80, 0x22, 0x3A, 0x31, 0x7D], [UInt8](repeating: 0, count: 100),
+                ] as [[UInt8]] {
                     let answer = try await client.send(
                         method, path, headers: [("Content-Type", "application/json"), ("Authorization", "Bearer \(bob.token)")],
                         body: bytes)
@@ -70,9 +78,11 @@ import Testing
             let bob = try await client.register("bob@x.example")
             for id in Self.identifiers {
                 for (method, path, body) in [
-                    ("GET", "/v1/users/\(id)", nil), ("DELETE", "/v1/devices/\(id)", nil), ("GET", "/v1/conversations/\(id)", nil),
+                    ("GET", "/v1/users/\(id)", nil), ("DELETE", "/v1/devices/\(id)", nil),
+                    ("GET", "/v1/conversations/\(id)", nil),
                     ("GET", "/v1/conversations/\(id)/members", nil), ("GET", "/v1/conversations/\(id)/messages", nil),
-                    ("GET", "/v1/conversations/\(id)/messages/\(id)/receipts", nil), ("GET", "/v1/conversations/\(id)/changes", nil),
+                    ("GET", "/v1/conversations/\(id)/messages/\(id)/receipts", nil),
+                    ("GET", "/v1/conversations/\(id)/changes", nil),
                     ("POST", "/v1/conversations/\(id)/read", #"{"seq":1}"#),
                     ("POST", "/v1/conversations/\(id)/messages", #"{"clientId":"a","type":"text","text":"x"}"#),
                 ] as [(String, String, String?)] {
@@ -100,12 +110,15 @@ import Testing
                     #expect(answer.status == 400 && answer.code == "malformed", "\(path) \(query)")
                 }
             }
-            for query in ["query=\(String(repeating: "x", count: 500))", "cursor=\(String(repeating: "x", count: 4_000))", "archived=x",
-                "query=%25%5C_'%22", "before=9223372036854775807", "after=9223372036854775807", "around=9223372036854775807", "&&=&a", "limit"]
-            {
-                for path in ["/v1/users", "/v1/conversations", "/v1/sync", "/v1/conversations/\(chat)/messages",
-                    "/v1/conversations/\(chat)/changes"]
-                {
+            for query in [
+                "query=\(String(repeating: "x", count: 500))", "cursor=\(String(repeating: "x", count: 4_000))", "archived=x",
+                "query=%25%5C_'%22", "before=9223372036854775807", "after=9223372036854775807", "around=9223372036854775807",
+                "&&=&a", "limit",
+            ] {
+                for path in [
+                    "/v1/users", "/v1/conversations", "/v1/sync", "/v1/conversations/\(chat)/messages",
+                    "/v1/conversations/\(chat)/changes",
+                ] {
                     check(try await client.call("GET", "\(path)?\(query)", token: bob.token), "\(path) \(query.prefix(40))")
                 }
             }

@@ -38,8 +38,12 @@ import Testing
         let executor = RequestExecutor(limit: 2, metrics: Metrics())
         try await executor.start()
         let (latch, firstRuns, secondRuns) = (Latch(), Latch(), Latch())
-        async let first = run(executor) { firstRuns.open(); await latch.wait(); return 1 }
-        async let second = run(executor) { secondRuns.open(); await latch.wait(); return 2 }
+        async let first = run(executor) {
+            firstRuns.open(); await latch.wait(); return 1
+        }
+        async let second = run(executor) {
+            secondRuns.open(); await latch.wait(); return 2
+        }
         await firstRuns.wait()
         await secondRuns.wait()
         #expect(await run(executor) { 3 } == .failure(.unavailable))
@@ -53,7 +57,9 @@ import Testing
         let executor = RequestExecutor(limit: 1, timeLimit: .seconds(10), clock: clock, metrics: Metrics())
         try await executor.start()
         let latch = Latch()
-        async let slow = run(executor) { await latch.wait(); return 1 }
+        async let slow = run(executor) {
+            await latch.wait(); return 1
+        }
         await clock.waitForSleepers()
         clock.advance(by: .seconds(10))
         #expect(await slow == .failure(.unavailable))

@@ -67,7 +67,8 @@ import Testing
 @Suite struct AuthenticatorTests {
     private func device(of user: User) -> NewDevice {
         NewDevice(
-            id: .make(), userID: user.id, name: nil, platform: nil, refreshToken: TokenHash([1]), createdAt: .now, expiresAt: .now)
+            id: .make(), userID: user.id, name: nil, platform: nil, refreshToken: TokenHash([1]), createdAt: .now, expiresAt: .now
+        )
     }
 
     @Test func revocationsOfOtherNodesArriveByPollAndAreToldOnce() async throws {

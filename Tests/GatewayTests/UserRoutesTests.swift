@@ -11,7 +11,8 @@ import Testing
             func patch(_ json: String) async throws -> Answer { try await client.call("PATCH", "/v1/me", token: bob.token, json) }
 
             let full = try await patch(
-                #"{"firstName":"Bob","lastName":"Müller","phone":"+49 30 1234567","about":"Hi\nthere","settings":{"shareLastSeen":false}}"#)
+                #"{"firstName":"Bob","lastName":"Müller","phone":"+49 30 1234567","about":"Hi\nthere","settings":{"shareLastSeen":false}}"#
+            )
             #expect(full.status == 200)
             #expect(full["firstName"]?.string == "Bob" && full["lastName"]?.string == "Müller")
             #expect(full["settings"]?["shareLastSeen"] == .bool(false) && full["settings"]?["pushPreview"] == .bool(true))
@@ -22,8 +23,9 @@ import Testing
             #expect(try await patch(#"{"displayName":null}"#).faults == ["displayName:required"])
             #expect(try await patch(#"{"photoMediaId":"x"}"#).faults == ["photoMediaId:unknown"])
             #expect(try await patch(#"{"settings":{"pushPreview":1}}"#).code == "malformed")
-            #expect(try await patch(#"{"displayName":"  ","lastName":"\#(String(repeating: "x", count: 81))"}"#).faults
-                == ["lastName:tooLong", "displayName:invalid"])
+            #expect(
+                try await patch(#"{"displayName":"  ","lastName":"\#(String(repeating: "x", count: 81))"}"#).faults
+                    == ["lastName:tooLong", "displayName:required"])
             // What changes nothing is announced to nobody.
             let before = world.signals.heard.withLock { $0.changed.count }
             #expect(try await patch("{}").status == 200)
@@ -96,7 +98,9 @@ import Testing
     @Test func presenceChecksItsParameter() async throws {
         try await withGateway(.router) { world, client in
             let bob = try await client.register("bob@x.example")
-            func get(_ query: String) async throws -> Answer { try await client.call("GET", "/v1/presence\(query)", token: bob.token) }
+            func get(_ query: String) async throws -> Answer {
+                try await client.call("GET", "/v1/presence\(query)", token: bob.token)
+            }
             #expect(try await get("").code == "badParameter")
             #expect(try await get("?userIds=x").code == "badParameter")
             #expect(try await get("?userIds=").items.isEmpty)

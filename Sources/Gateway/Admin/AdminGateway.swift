@@ -20,7 +20,8 @@ public struct NodeStatus: Sendable {
     public var residentBytes: Int?
 
     public init(
-        name: String, incarnation: IncarnationID, state: String, version: String, startedAt: Timestamp, url: String, isLeader: Bool,
+        name: String, incarnation: IncarnationID, state: String, version: String, startedAt: Timestamp, url: String,
+        isLeader: Bool,
         sessions: Int? = nil, conversationActors: Int? = nil, presenceActors: Int? = nil, load: Int? = nil,
         residentBytes: Int? = nil
     ) {

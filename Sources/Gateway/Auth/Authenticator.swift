@@ -104,7 +104,8 @@ public final class Authenticator: Service {
     /// Refuses the device's access tokens on this node from now on.
     public func revoke(_ device: DeviceID) { revoke([device]) }
 
-    func issueAccessToken(for user: UserID, device: DeviceID, isGuest: Bool) throws(RoostError) -> (text: String, caller: Caller) {
+    func issueAccessToken(for user: UserID, device: DeviceID, isGuest: Bool) throws(RoostError) -> (text: String, caller: Caller)
+    {
         guard let secrets = secrets.withLock({ $0 }) else { throw .unavailable }
         let issuedAt = currentTime
         let caller = Caller(

@@ -3,7 +3,9 @@ import RoostModel
 
 /// One line of the table of routes: what is asked how, who may ask, and what answers.
 struct Route: Sendable {
-    enum Method: String, Sendable, CaseIterable { case get = "GET", post = "POST", patch = "PATCH", put = "PUT", delete = "DELETE" }
+    enum Method: String, Sendable, CaseIterable {
+        case get = "GET", post = "POST", patch = "PATCH", put = "PUT", delete = "DELETE"
+    }
 
     enum Body: Sendable {
         /// What comes is not looked at.

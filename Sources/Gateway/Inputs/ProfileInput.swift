@@ -12,35 +12,27 @@ struct ProfileInput {
         var faults = FieldFaults()
         var isEmpty = true
 
-        /// Reads a text field; `.some(nil)` clears it.
+        /// Reads a text field; nil clears it.
         func text(
-            _ name: String, _ normalise: (String) throws(RoostError) -> String, set: (String?) throws(RoostError) -> Void
+            _ name: String, _ validate: (String, String) throws(RoostError) -> String?,
+            set: (String?) throws(RoostError) -> Void
         ) throws(RoostError) {
             _ = try faults.collect { () throws(RoostError) in
                 guard let given = try body.patchString(name) else { return }
-                if let given { try set(try normalise(given)) } else { try set(nil) }
+                if let given { try set(try validate(given, name)) } else { try set(nil) }
                 isEmpty = false
             }
         }
 
-        try text("firstName", { (text) throws(RoostError) in try Name.normalised(text, field: "firstName") }) {
-            change.firstName = .some($0)
-        }
-        try text("lastName", { (text) throws(RoostError) in try Name.normalised(text, field: "lastName") }) {
-            change.lastName = .some($0)
-        }
-        try text("displayName", { (text) throws(RoostError) in try Name.normalised(text, field: "displayName") }) {
-            (name) throws(RoostError) in
+        try text("firstName", Self.name) { change.firstName = .some($0) }
+        try text("lastName", Self.name) { change.lastName = .some($0) }
+        try text("displayName", Self.name) { (name) throws(RoostError) in
             // Everybody has one.
             guard let name else { throw .invalid("displayName", .required) }
             change.displayName = name
         }
-        try text("phone", { (text) throws(RoostError) in try PhoneNumber.normalised(text, field: "phone") }) {
-            change.phone = .some($0)
-        }
-        try text("about", { (text) throws(RoostError) in try AboutText.normalised(text, field: "about") }) {
-            change.about = .some($0)
-        }
+        try text("phone", PhoneNumber.validated) { change.phone = .some($0) }
+        try text("about", DisplayText.about) { change.about = .some($0) }
         _ = try faults.collect { () throws(RoostError) in
             // There is no media yet, so no id of one can exist for the caller.
             if try body.string("photoMediaId") != nil { throw .invalid("photoMediaId", .unknown) }
@@ -50,6 +42,10 @@ struct ProfileInput {
         }
         try faults.check()
         self.change = isEmpty ? nil : change
+    }
+
+    private static func name(_ text: String, field: String) throws(RoostError) -> String? {
+        try DisplayText.name(text, field: field)
     }
 
     /// - Returns: whether there was anything.

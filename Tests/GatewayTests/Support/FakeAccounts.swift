@@ -65,7 +65,9 @@ final class FakeAccounts: AccountStore {
 
     func credentials(forEmail email: String) async throws(StoreError) -> Credentials? {
         try access { state in
-            guard let user = state.users.values.first(where: { $0.email == email }), let hash = state.hashes[user.id] else { return nil }
+            guard let user = state.users.values.first(where: { $0.email == email }), let hash = state.hashes[user.id] else {
+                return nil
+            }
             return Credentials(user: user, passwordHash: hash, isSuspended: state.suspended.contains(user.id))
         }
     }
@@ -167,10 +169,11 @@ final class FakeAccounts: AccountStore {
     func visible(_ ids: [UserID], to caller: UserID) async throws(StoreError) -> Set<UserID> {
         let shared = shared
         return try access { state in
-            Set(ids.filter { id in
-                guard let user = state.users[id] else { return false }
-                return id == caller || Self.isListed(user) || shared(id, caller)
-            })
+            Set(
+                ids.filter { id in
+                    guard let user = state.users[id] else { return false }
+                    return id == caller || Self.isListed(user) || shared(id, caller)
+                })
         }
     }
 

@@ -110,17 +110,21 @@ final class FakeChats: ConversationStore, ChatCommands {
         let rest = chat.messages.filter { $0.changeSeq > after }
         let items = rest.prefix(limit)
         return ChangesPage(
-            items: items.map { shown($0, chat, user) }, upToSeq: items.last?.changeSeq ?? chat.lastSeq, hasMore: rest.count > limit)
+            items: items.map { shown($0, chat, user) }, upToSeq: items.last?.changeSeq ?? chat.lastSeq,
+            hasMore: rest.count > limit)
     }
 
     func receipts(of conversation: ConversationID, seq: Seq, for user: UserID) async throws(StoreError) -> MessageReceipts? {
-        guard let chat = try chat(conversation, user), let message = chat.messages.first(where: { $0.seq == seq }) else { return nil }
+        guard let chat = try chat(conversation, user), let message = chat.messages.first(where: { $0.seq == seq }) else {
+            return nil
+        }
         let other = chat.other(message.senderID)
         let entry = MessageReceipts.Entry(userID: other, at: message.createdAt)
         let seen = (chat.read[other] ?? .zero) >= seq
         let delivered = (chat.delivered[other] ?? .zero) >= seq
         return MessageReceipts(
-            status: seen ? .read : delivered ? .delivered : .sent, deliveredTo: delivered ? [entry] : [], seenBy: seen ? [entry] : [])
+            status: seen ? .read : delivered ? .delivered : .sent, deliveredTo: delivered ? [entry] : [],
+            seenBy: seen ? [entry] : [])
     }
 
     func counts(of conversation: ConversationID, for user: UserID) async throws(StoreError) -> ConversationCounts? {
@@ -142,8 +146,11 @@ final class FakeChats: ConversationStore, ChatCommands {
     func send(_ outgoing: OutgoingMessage) async throws(RoostError) -> SentMessage {
         if failures.withLock({ $0 }) != nil { throw .unavailable }
         let result = chats.withLock { chats -> Result<SentMessage, RoostError> in
-            guard var chat = chats[outgoing.conversationID], chat.members.contains(outgoing.senderID) else { return .failure(.notFound) }
-            if let earlier = chat.messages.first(where: { $0.senderID == outgoing.senderID && $0.clientID == outgoing.clientID }) {
+            guard var chat = chats[outgoing.conversationID], chat.members.contains(outgoing.senderID) else {
+                return .failure(.notFound)
+            }
+            if let earlier = chat.messages.first(where: { $0.senderID == outgoing.senderID && $0.clientID == outgoing.clientID })
+            {
                 if earlier.text != outgoing.text { return .failure(RoostError(.clientIdReused)) }
                 return .success(SentMessage(seq: earlier.seq, json: earlier.json(), isNew: false))
             }
@@ -201,5 +208,7 @@ final class FakeSignals: ClusterSignals {
 
     func deviceRevoked(_ device: DeviceID) { heard.withLock { $0.revoked.append(device) } }
     func userChanged(_ user: UserID) { heard.withLock { $0.changed.append(user) } }
-    func conversationOpened(_ conversation: ConversationID, members: [UserID]) { heard.withLock { $0.opened.append(conversation) } }
+    func conversationOpened(_ conversation: ConversationID, members: [UserID]) {
+        heard.withLock { $0.opened.append(conversation) }
+    }
 }

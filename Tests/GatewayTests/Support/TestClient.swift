@@ -42,7 +42,9 @@ extension TestClient {
     ) async throws -> Answer {
         var headers = headers
         if let token { headers.append(("Authorization", "Bearer \(token)")) }
-        if json != nil, !headers.contains(where: { $0.0 == "Content-Type" }) { headers.append(("Content-Type", "application/json")) }
+        if json != nil, !headers.contains(where: { $0.0 == "Content-Type" }) {
+            headers.append(("Content-Type", "application/json"))
+        }
         return try await send(method, target, headers: headers, body: Array((json ?? "").utf8))
     }
 
@@ -115,7 +117,8 @@ extension Answer {
     fileprivate init(_ response: HTTPResponse, _ body: [UInt8]) {
         self.init(
             status: response.status,
-            headers: response.headers.map { (name: $0.0, value: $0.1) } + [(name: "X-Request-Id", value: "request-1")], body: body)
+            headers: response.headers.map { (name: $0.0, value: $0.1) } + [(name: "X-Request-Id", value: "request-1")], body: body
+        )
     }
 }
 
