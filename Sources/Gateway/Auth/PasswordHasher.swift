@@ -27,7 +27,7 @@ public final class PasswordHasher: Service {
     /// Of a random password: what unknown emails are checked against, so that they take as long as known ones.
     private let decoy = Locked<String?>(nil)
 
-    public init(cost: Cost = Cost(), threads: Int = 1, queueLimit: Int = 64, metrics: Metrics) {
+    public init(cost: Cost = Cost(), threads: Int = 1, queueLimit: Int = 256, metrics: Metrics) {
         self.cost = cost
         let pool = WorkerThreads(name: "passwords", threads: threads, queueLimit: queueLimit)
         self.threads = pool
