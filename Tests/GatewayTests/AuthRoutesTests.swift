@@ -3,6 +3,7 @@ import RoostProtocol
 import Testing
 
 @testable import Gateway
+@testable import MemoryAdapters
 
 @Suite struct AuthRoutesTests {
     @Test(arguments: Transport.allCases) func aNewAccountGetsASession(_ transport: Transport) async throws {
@@ -72,7 +73,7 @@ import Testing
     @Test func aSuspendedUserIsToldSoOnlyWithTheRightPassword() async throws {
         try await withGateway(.router) { world, client in
             let bob = try await client.register("bob@x.example")
-            world.accounts.state.withLock { _ = $0.suspended.insert(UserID(bob.id)!) }
+            world.database.tables.withLock { $0.users[UserID(bob.id)!]?.isSuspended = true }
             let right = try await client.call("POST", "/v1/auth/login", #"{"email":"bob@x.example","password":"correct horse"}"#)
             #expect(right.status == 403 && right.code == "suspended")
             let wrong = try await client.call("POST", "/v1/auth/login", #"{"email":"bob@x.example","password":"wrong password"}"#)

@@ -1,3 +1,4 @@
+import MemoryAdapters
 import Ports
 import RoostModel
 import Runtime
@@ -65,32 +66,39 @@ import Testing
 }
 
 @Suite struct AuthenticatorTests {
-    private func device(of user: User) -> NewDevice {
-        NewDevice(
-            id: .make(), userID: user.id, name: nil, platform: nil, refreshToken: TokenHash([1]), createdAt: .now, expiresAt: .now
-        )
+    private let database = MemoryDatabase()
+    private var accounts: MemoryAccountStore { MemoryAccountStore(database) }
+    private let clock = ManualClock()
+
+    private func makeGuest() async throws -> NewDevice {
+        let user = User(id: .make(), email: nil, displayName: "Eve", createdAt: .now)
+        let device = NewDevice(
+            id: .make(), userID: user.id, name: nil, platform: nil, refreshToken: TokenHash([1]), createdAt: .now,
+            expiresAt: .now + .seconds(60))
+        try await accounts.createUser(user, passwordHash: nil, device: device)
+        return device
+    }
+
+    private func poll(times: Int = 1) async {
+        for _ in 0..<times {
+            await clock.waitForSleepers()
+            clock.advance(by: .seconds(1))
+        }
+        await clock.waitForSleepers()
     }
 
     @Test func revocationsOfOtherNodesArriveByPollAndAreToldOnce() async throws {
-        let accounts = FakeAccounts()
-        let clock = ManualClock()
         let heard = Locked<[DeviceID]>([])
         let authenticator = Authenticator(
             accounts: accounts, clock: clock, metrics: Metrics(), logger: .silent,
             onRevoked: { devices in heard.withLock { $0 += devices } })
         try await authenticator.start()
-        let user = User(id: .make(), email: nil, displayName: "Eve", createdAt: .now)
-        let device = device(of: user)
-        try await accounts.createUser(user, passwordHash: nil, device: device)
-        let token = try authenticator.issueAccessToken(for: user.id, device: device.id, isGuest: true)
+        let device = try await makeGuest()
+        let token = try authenticator.issueAccessToken(for: device.userID, device: device.id, isGuest: true)
         #expect(authenticator.verify(token.text) == .success(token.caller))
 
-        _ = try await accounts.revokeDevice(device.id, of: user.id, at: .now)
-        for _ in 0..<3 {
-            await clock.waitForSleepers()
-            clock.advance(by: .seconds(1))
-        }
-        await clock.waitForSleepers()
+        _ = try await accounts.revokeDevice(device.id, of: device.userID, at: .now)
+        await poll(times: 3)
         #expect(heard.withLock { $0 } == [device.id])
         #expect(authenticator.verify(token.text) == .failure(RoostError(.unauthenticated, "the device was logged out")))
         // The signal comes late, or again.
@@ -100,33 +108,27 @@ import Testing
     }
 
     @Test func itServesOnWhileTheDatabaseIsAwayAndMissesNothingAfterwards() async throws {
-        let accounts = FakeAccounts()
-        let clock = ManualClock()
-        let authenticator = Authenticator(accounts: accounts, clock: clock, metrics: Metrics(), logger: .silent)
+        let time = Locked(systemWallClock())
+        let authenticator = Authenticator(
+            accounts: accounts, now: { time.withLock { $0 } }, clock: clock, metrics: Metrics(), logger: .silent)
         try await authenticator.start()
-        let token = try authenticator.issueAccessToken(for: .make(), device: .make(), isGuest: false)
-        let polls = { accounts.state.withLock { $0.polls } }
-        accounts.fail(with: .unavailable)
-        for _ in 0..<5 {
-            await clock.waitForSleepers()
-            clock.advance(by: .seconds(1))
-        }
-        await clock.waitForSleepers()
+        let device = try await makeGuest()
+        let token = try authenticator.issueAccessToken(for: device.userID, device: device.id, isGuest: false)
+        database.setAvailable(false)
+        await poll()
+        time.withLock { $0 += 300_000 }
+        await poll(times: 3)
         #expect(authenticator.verify(token.text) == .success(token.caller))
-        let lastGood = try #require(polls().last)
-        accounts.fail(with: nil)
-        clock.advance(by: .seconds(1))
-        await clock.waitForSleepers()
-        // The first one after the gap begins where the last good one's cover ended, not where the gap ends.
-        #expect(polls().count == 2)
-        #expect(try #require(polls().last) <= lastGood + .seconds(900))
+        // Revoked, by the database's clock, long before the last of the polls that failed.
+        database.setAvailable(true)
+        _ = try await accounts.revokeDevice(device.id, of: device.userID, at: .now)
+        await poll()
+        #expect(authenticator.isRevoked(device.id))
         await authenticator.stop()
     }
 
     @Test func itWaitsForADatabaseThatIsAwayAtTheStart() async throws {
-        let accounts = FakeAccounts()
-        accounts.fail(with: .unavailable)
-        let clock = ManualClock()
+        database.setAvailable(false)
         let authenticator = Authenticator(accounts: accounts, clock: clock, metrics: Metrics(), logger: .silent)
         async let start: Void = authenticator.start()
         await clock.waitForSleepers()
@@ -135,10 +137,20 @@ import Testing
             return
         }
         #expect(error.code == .unavailable)
-        accounts.fail(with: nil)
+        database.setAvailable(true)
         clock.advance(by: .seconds(1))
         try await start
         await authenticator.stop()
+    }
+
+    @Test func allNodesShareTheSecrets() async throws {
+        let nodes = [1, 2].map { _ in
+            Authenticator(accounts: accounts, clock: clock, metrics: Metrics(), logger: .silent)
+        }
+        for node in nodes { try await node.start() }
+        let token = try nodes[0].issueAccessToken(for: .make(), device: .make(), isGuest: false)
+        #expect(nodes[1].verify(token.text) == .success(token.caller))
+        for node in nodes { await node.stop() }
     }
 }
 

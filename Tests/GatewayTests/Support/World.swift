@@ -1,6 +1,7 @@
 import EdgeServer
 import EventLoop
 import Locks
+import MemoryAdapters
 import Ports
 import RoostModel
 import RoostProtocol
@@ -10,8 +11,8 @@ import Runtime
 
 /// A gateway over stores in memory, with a clock that the test moves.
 final class World: Sendable {
-    let accounts: FakeAccounts
-    let chats = FakeChats()
+    let database = MemoryDatabase()
+    let accounts: MemoryAccountStore
     let presence = FakePresence()
     let signals = FakeSignals()
     let metrics = Metrics()
@@ -19,20 +20,27 @@ final class World: Sendable {
     let isReady = Locked(true)
     let authenticator: Authenticator
     let gateway: Gateway
+    private let lane: EventLoop
     private let executor: RequestExecutor
     private let passwords: PasswordHasher
 
     init(settings: GatewaySettings = GatewaySettings()) async throws {
-        let chats = chats
-        accounts = FakeAccounts(shared: { chats.share($0, $1) })
+        accounts = MemoryAccountStore(database)
         let time = Locked(systemWallClock())
         self.time = time
         authenticator = Authenticator(
             accounts: accounts, now: { time.withLock { $0 } }, metrics: metrics, logger: .silent)
         executor = RequestExecutor(metrics: metrics)
         passwords = PasswordHasher(cost: .least, threads: 2, metrics: metrics)
+        lane = try EventLoop(name: "lane")
+        lane.start()
+        let node = NodeIdentity(name: "node1", incarnation: .make())
+        try await MemoryClusterStore(database).register(
+            node, lanes: 1, url: "", adminURL: "", version: "", leaseSeconds: 3_600)
+        let commands = JournalCommands(database, loop: lane, fence: JournalFence(incarnation: node.incarnation, lane: 0))
         let backend = Backend(
-            accounts: accounts, conversations: chats, commands: chats, presence: presence, signals: signals, logger: .silent)
+            accounts: accounts, conversations: MemoryConversationStore(database), commands: commands, presence: presence,
+            signals: signals, logger: .silent)
         let isReady = isReady
         gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, settings: settings,
@@ -48,6 +56,7 @@ final class World: Sendable {
         await executor.stop()
         await authenticator.stop()
         await passwords.stop()
+        await lane.stop()
     }
 }
 
