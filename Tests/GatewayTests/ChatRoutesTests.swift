@@ -86,12 +86,14 @@ import Testing
             func send(_ json: String) async throws -> Answer {
                 try await client.call("POST", "/v1/conversations/\(chat)/messages", token: bob.token, json)
             }
-            #expect(try await send("{}").faults == ["clientId:required", "type:required"])
+            #expect(try await send("{}").faults == ["clientId:required"])
+            #expect(try await send(#"{"clientId":"a"}"#).faults == ["type:required"])
             #expect(try await send(#"{"clientId":"a","type":"text","text":" \n\u200b"}"#).code == "emptyMessage")
-            #expect(try await send(#"{"clientId":"a","type":"text"}"#).code == "emptyMessage")
-            #expect(try await send(#"{"clientId":"a","type":"image","text":"x"}"#).faults == ["type:invalid"])
+            #expect(try await send(#"{"clientId":"a","type":"text"}"#).faults == ["text:required"])
+            #expect(try await send(#"{"clientId":"a","type":"image","text":"x"}"#).faults == ["mediaId:required"])
+            #expect(try await send(#"{"clientId":"a","type":"system","text":"x"}"#).faults == ["type:invalid"])
             #expect(try await send(#"{"clientId":"a","type":"text","text":"x","replyTo":1}"#).faults == ["replyTo:unknown"])
-            #expect(try await send(#"{"clientId":"a","type":"text","text":"x","mediaId":"m"}"#).faults == ["mediaId:unknown"])
+            #expect(try await send(#"{"clientId":"a","type":"image","mediaId":"m"}"#).faults == ["mediaId:unknown"])
             let long = String(repeating: "x", count: Limits.textGraphemes + 1)
             #expect(try await send(#"{"clientId":"a","type":"text","text":"\#(long)"}"#).faults == ["text:tooLong"])
             let longID = String(repeating: "i", count: 65)

@@ -53,7 +53,7 @@ public final class AdminGateway: EdgeHandler {
     ) {
         let routes: [Route] =
             HealthRoutes(isReady: isReady).routes + [
-                .open(.get, "/metrics") { (_) async throws(RoostError) in
+                .instant(.get, "/metrics") { () throws(RoostError) in
                     HTTPResponse(
                         status: 200, headers: [("Content-Type", Metrics.contentType)], body: .bytes(Array(metrics.render().utf8)))
                 },

@@ -37,6 +37,9 @@ struct API: Sendable {
             return .respond(finished(.methodNotAllowed(allowed, requestID: head.requestID), head), route: nil)
         case .found(let match):
             do throws(RoostError) {
+                if case .instant(let handler) = match.route.handler {
+                    return .respond(finished(try handler(), head), route: match.index)
+                }
                 return .run(match, try caller(of: match.route, head))
             } catch {
                 return .respond(failure(error, head), route: match.index)
@@ -51,6 +54,7 @@ struct API: Sendable {
             let context = RequestContext(head: request.head, parameters: match.parameters, body: request.body)
             let response: HTTPResponse
             switch match.route.handler {
+            case .instant(let handler): response = try handler()
             case .open(let handler), .admin(let handler): response = try await handler(context)
             case .user(let handler):
                 guard let caller else { throw RoostError(.unauthenticated) }
@@ -71,7 +75,7 @@ struct API: Sendable {
 
     private func caller(of route: Route, _ head: HTTPRequestHead) throws(RoostError) -> Caller? {
         switch route.handler {
-        case .open: return nil
+        case .instant, .open: return nil
         case .user: return try guards.user(try bearerToken(head)).get()
         case .admin:
             guard guards.admin(try bearerToken(head)) else { throw RoostError(.unauthenticated) }

@@ -16,6 +16,8 @@ struct Route: Sendable {
     }
 
     enum Handler: Sendable {
+        /// Anybody, at once and on the loop: it must not wait for anything, and so it answers however busy the node is.
+        case instant(@Sendable () throws(RoostError) -> HTTPResponse)
         /// Anybody.
         case open(@Sendable (RequestContext) async throws(RoostError) -> HTTPResponse)
         /// Whoever has a valid access token.
@@ -28,6 +30,12 @@ struct Route: Sendable {
     let template: PathTemplate
     let body: Body
     let handler: Handler
+
+    static func instant(
+        _ method: Method, _ path: StaticString, _ handler: @escaping @Sendable () throws(RoostError) -> HTTPResponse
+    ) -> Route {
+        Route(method: method, template: PathTemplate(path), body: .ignored, handler: .instant(handler))
+    }
 
     static func open(
         _ method: Method, _ path: StaticString, body: Body = .ignored,

@@ -6,11 +6,11 @@ import RoostProtocol
 struct HealthRoutes: Sendable {
     let isReady: @Sendable () -> Bool
 
-    var routes: [Route] { [.open(.get, "/healthz", health), .open(.get, "/readyz", readiness)] }
+    var routes: [Route] { [.instant(.get, "/healthz", health), .instant(.get, "/readyz", readiness)] }
 
-    private func health(_ request: RequestContext) async throws(RoostError) -> HTTPResponse { Self.status("ok") }
+    private func health() throws(RoostError) -> HTTPResponse { Self.status("ok") }
 
-    private func readiness(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
+    private func readiness() throws(RoostError) -> HTTPResponse {
         guard isReady() else { throw RoostError(.unavailable, "this node is not ready") }
         return Self.status("ready")
     }

@@ -60,9 +60,9 @@ struct MessageRoutes: Sendable {
 
     private func send(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let id = try request.conversationID
-        let draft = try MessageDraft(try JSONBody(request.body))
+        let body = try SendBody.parse(request.body)
         let sent = try await backend.commands.send(
-            OutgoingMessage(conversationID: id, senderID: caller.userID, clientID: draft.clientID, text: draft.text))
+            OutgoingMessage(conversationID: id, senderID: caller.userID, clientID: body.clientID, text: body.text))
         if sent.isNew {
             return .json(sent.ownJSON, status: 201)
         }

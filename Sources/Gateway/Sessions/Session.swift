@@ -103,7 +103,8 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
                 return answer(frame.id, RoostError(.rateLimited))
             }
             perform(frame, caller)
-        case (.attaching, .rejected(let id, let error, let isUnreadable)), (.ready, .rejected(let id, let error, let isUnreadable)):
+        case (.attaching, .rejected(let id, let error, let isUnreadable)),
+            (.ready, .rejected(let id, let error, let isUnreadable)):
             if isUnreadable, unreadable.count(at: .now) >= services.settings.unreadableFramesPerMinute { return close(.wrongUse) }
             answer(id, error)
         }

@@ -76,7 +76,8 @@ struct SessionMetrics: Sendable {
 
     init(_ metrics: Metrics) {
         ready = metrics.counter("roost_sessions_ready_total", help: "Sessions that said a good hello.")
-        holes = metrics.counter("roost_session_holes_total", help: "Holes in a session's events that were filled from the database.")
+        holes = metrics.counter(
+            "roost_session_holes_total", help: "Holes in a session's events that were filled from the database.")
         resyncs = metrics.counter("roost_session_resyncs_total", help: "Times a session was told to sync.")
         tooSlow = metrics.counter("roost_sessions_too_slow_total", help: "Sessions closed because their outbox stayed full.")
         refusedFrames = metrics.counter(

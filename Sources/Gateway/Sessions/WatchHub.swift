@@ -116,7 +116,8 @@ public final class WatchHub: @unchecked Sendable {
     }
 
     private func add(
-        _ watcher: Watcher, _ session: SessionID, to user: UserID, _ completion: @escaping (Result<PresenceFact, RoostError>) -> Void
+        _ watcher: Watcher, _ session: SessionID, to user: UserID,
+        _ completion: @escaping (Result<PresenceFact, RoostError>) -> Void
     ) {
         var entry = watched[user] ?? Watched()
         entry.watchers[session] = watcher
