@@ -42,6 +42,7 @@ final class TestHandler: EdgeHandler {
         case "later": Task.detached { responder.respond(self.echo(request)) }
         case "hold": held.withLock { $0.append(responder) }
         case "drop": break
+        case "big": responder.respond(HTTPResponse(status: 200, body: .bytes([UInt8](repeating: 120, count: 100_000))))
         case "empty": responder.respond(HTTPResponse(status: 204))
         case "pieces":
             let count = request.head.queryValue("count").flatMap(Int.init) ?? 3

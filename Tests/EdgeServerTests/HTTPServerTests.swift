@@ -26,6 +26,18 @@ import Testing
         }
     }
 
+    /// One read brings them all; they are served a few at a time, as the client takes the answers.
+    @Test func pipelinedAnswersThatOutgrowTheOutbox() async throws {
+        try await Harness.with { harness in
+            let socket = try await harness.raw()
+            await socket.send(String(repeating: get("/big"), count: 40) + get("/last", "Connection: close\r\n"))
+            let text = await socket.end()
+            #expect(text.components(after: "HTTP/1.1 ") == [String](repeating: "200 OK", count: 41))
+            #expect(text.utf8.count > 4_000_000)
+            #expect(text.hasSuffix("GET "))
+        }
+    }
+
     @Test func halfClosedClientsGetTheirAnswers() async throws {
         try await Harness.with { harness in
             let socket = try await harness.raw()

@@ -19,6 +19,12 @@ extension HTTPConnection {
                 }
                 return
             }
+            if exchange == nil, transport.pending > Self.responseHighWater {
+                // A client that pipelines requests and does not read the answers gets no further ones.
+                held.append(contentsOf: input)
+                transport.pauseReading(true)
+                return
+            }
             switch parser.next(&input) {
             case .needMore:
                 if exchange == nil, !parser.isBetweenRequests, !hasPartialHead {

@@ -78,7 +78,7 @@ extension HTTPConnection {
     }
 
     func resumePump() {
-        guard transport.pending < 256 * 1024, let waiting = exchange?.pumpWaiting else { return }
+        guard transport.pending < Self.responseHighWater, let waiting = exchange?.pumpWaiting else { return }
         exchange!.pumpWaiting = nil
         waiting.resume(returning: true)
     }
@@ -124,10 +124,18 @@ extension HTTPConnection {
         if case .closed = phase { return }
         switch transport.flush() {
         case .broken: drop()
-        case .blocked: resumePump()
+        case .blocked: hasRoom()
         case .done:
-            resumePump()
-            if case .closing(let lingers) = phase { flushed(lingers: lingers) }
+            // In this order: serving a held request may fill the outbox again, and end the connection after it.
+            if case .closing(let lingers) = phase { flushed(lingers: lingers) } else { hasRoom() }
         }
+    }
+
+    /// Response bytes that may wait before a stream is pulled, or a next request served.
+    static let responseHighWater = 256 * 1024
+
+    private func hasRoom() {
+        resumePump()
+        if case .head = phase, transport.readPaused, transport.pending <= Self.responseHighWater / 2 { readOn() }
     }
 }
