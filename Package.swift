@@ -63,6 +63,7 @@ let package = Package(
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
+        .executableTarget(name: "roost-bench-journal", dependencies: ["EventLoop", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
         .executableTarget(
             name: "roost-load",

@@ -32,6 +32,19 @@ enum JournalStatements {
         """
     }
 
+    /// Whether `first` is not the value after a conversation's counter, where no message has it: the value before is missing, or a change
+    /// of an older message has it or a later one. Exact probes: looking for the greatest `seq` would read a page of the index each time.
+    private static func isMisplaced(_ conversation: String, _ first: String) -> String {
+        """
+        (\(first) > 1
+            AND NOT EXISTS (SELECT FROM messages h WHERE h.conversation_id = \(conversation) AND h.seq = \(first) - 1)
+            AND NOT EXISTS (SELECT FROM messages h
+                WHERE h.conversation_id = \(conversation) AND h.change_seq = \(first) - 1 AND h.change_seq > h.seq)
+        ) OR EXISTS (SELECT FROM messages h
+            WHERE h.conversation_id = \(conversation) AND h.change_seq >= \(first) AND h.change_seq > h.seq)
+        """
+    }
+
     /// Which parts a batch has; a part that is absent costs nothing.
     struct Parts: OptionSet {
         let rawValue: Int
@@ -55,7 +68,7 @@ enum JournalStatements {
         var gaps = "0::bigint"
         if parts.contains(.messages) {
             let firsts = "unnest(\(next("uuid")), \(next("bigint"))) e(id, first)"
-            tables.append("gaps AS (SELECT count(*) AS n FROM \(firsts) WHERE e.first <> 1 + \(ConversationSQL.storedHead("e.id")))")
+            tables.append("gaps AS (SELECT count(*) AS n FROM \(firsts) WHERE \(isMisplaced("e.id", "e.first")))")
             let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text"].map(next).joined(separator: ", ")
             tables.append(
                 """

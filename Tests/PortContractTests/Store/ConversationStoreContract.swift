@@ -175,7 +175,7 @@ import Testing
             // Rows still to come become the newest, rows that were shown too; one is settled in between.
             for id in [ids[2], ids[pages], ids[20]] {
                 let head = try #require(try await lane.load([id])[id]).head
-                try await lane.send("again", in: id, from: me, first: head.value + 1)
+                try await lane.send("again", in: id, from: me, first: head.value + 1, at: start + .seconds(1000 + pages))
                 if pages % 2 == 0 { try await lane.settle(SettleEntry(conversationID: id, head: head.next, lastActivityAt: .now)) }
             }
         } while cursor != nil && pages < 20

@@ -46,21 +46,29 @@ struct StoreWorld: Sendable {
     }
 
     private static func postgres(connections: Int) async throws -> StoreWorld {
-        let server = try await PostgresProcess.shared()
-        return try await postgres(url: server.url(database: server.createDatabase()), connections: connections)
+        let server = try await server()
+        let configuration = PostgresConfiguration(url: server.url(database: try await server.createDatabase()))
+        return try await postgres(configuration: configuration, connections: connections).world
+    }
+
+    /// Of these tests alone: they hold many connections.
+    static func server() async throws -> PostgresProcess { try await sharedServer.value }
+    private static let sharedServer = Task {
+        try await PostgresProcess.make(durable: false, settings: ["max_connections": "400"])
     }
 
     static let migrations = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../migrations").standardized.path()
 
-    static func postgres(url: String, connections: Int) async throws -> StoreWorld {
-        _ = try await Migrator.run(url: url, directory: migrations)
+    static func postgres(
+        configuration: PostgresConfiguration, connections: Int
+    ) async throws -> (world: StoreWorld, pool: PostgresPool) {
+        _ = try await Migrator.run(url: configuration.url, directory: migrations)
         let loop = try EventLoop(name: "postgres")
         loop.start()
-        let configuration = PostgresConfiguration(url: url)
         let pool = PostgresPool(configuration: configuration, loop: loop, connections: connections)
         pool.start()
         try await pool.waitUntilAvailable()
-        return StoreWorld(
+        let world = StoreWorld(
             accounts: PostgresAccountStore(pool: pool), conversations: PostgresConversationStore(pool: pool),
             cluster: PostgresClusterStore(pool: pool),
             makeJournal: { loop, incarnation in
@@ -68,6 +76,7 @@ struct StoreWorld: Sendable {
                 journal.start()
                 return journal
             })
+        return (world, pool)
     }
 
     // MARK: What tests begin with
@@ -125,6 +134,13 @@ final class JournalLane: @unchecked Sendable {
             loop.execute { continuation.resume(returning: UncheckedSendable(world.makeJournal(loop, incarnation))) }
         }.value
         try await eventually("journal is available") { [self] in (try? await load([])) != nil }
+    }
+
+    deinit {
+        let journal = UncheckedSendable(journal)
+        let loop = loop
+        loop.execute { (journal.value as? PostgresJournal)?.stop() }
+        Task { await loop.stop() }
     }
 
     private func call<Value>(_ body: @escaping (any Journal, @escaping (Result<Value, StoreError>) -> Void) -> Void) async throws -> Value {
