@@ -21,7 +21,10 @@ final class Node: Sendable {
         let loops = try NodeLoops(configuration)
 
         // Adapters.
-        let bus = NATSBus(NATSBusOptions(url: configuration[NATSBusOptions.urlSetting], name: name), metrics: metrics, logger: logger)
+        let failure = Locked<ServiceGroup?>(nil)
+        let bus = NATSBus(
+            NATSBusOptions(url: configuration[NATSBusOptions.urlSetting], name: name), metrics: metrics, logger: logger
+        ) { error in failure.withLock { $0 }?.fail("bus", error) }
         let database = PostgresConfiguration(url: configuration[PostgresConfiguration.urlSetting])
         let databaseMetrics = PostgresMetrics(metrics)
         let pool = PostgresPool(
@@ -100,6 +103,7 @@ final class Node: Sendable {
                     handler: gateway, metrics: metrics, logger: logger),
                 membership, DrainService(health: health, registry: registry),
             ], shutdownTimeout: configuration[RuntimeSettings.shutdownTimeout], logger: logger)
+        failure.withLock { $0 = group }
     }
 
     func run() async throws { try await group.run() }

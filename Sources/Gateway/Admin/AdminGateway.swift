@@ -46,12 +46,13 @@ public final class AdminGateway: EdgeHandler {
 
     /// - Parameters:
     ///   - token: empty for none, in which case only `/metrics` and the health routes answer.
+    ///   - hooks: what tests may do to this node; nil, as in production, offers nothing.
     ///   - nodes: the cluster as this node knows it.
     public init(
         token: String, executor: RequestExecutor, isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger,
-        nodes: @escaping @Sendable () async throws(RoostError) -> [NodeStatus]
+        hooks: AdminTestHooks? = nil, nodes: @escaping @Sendable () async throws(RoostError) -> [NodeStatus]
     ) {
-        let routes: [Route] =
+        var routes: [Route] =
             HealthRoutes(isReady: isReady).routes + [
                 .instant(.get, "/metrics") { () throws(RoostError) in
                     HTTPResponse(
@@ -67,6 +68,7 @@ public final class AdminGateway: EdgeHandler {
                     }
                 },
             ]
+        if let hooks { routes += hooks.routes }
         let expected = Sodium.hash(token.utf8)
         let guards = API.Guards(admin: { given in !token.isEmpty && Sodium.areEqual(Sodium.hash(given.utf8), expected) })
         let api = API(routes, guards: guards, origins: Origins([]), logger: logger)

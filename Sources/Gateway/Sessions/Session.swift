@@ -19,7 +19,8 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     let services: SessionServices
     let loop: EventLoop
     let sessionID = SessionID.make()
-    private unowned let socket: WebSocketConnection
+    /// Until it has closed: answers to what was asked before still come after that, and find nobody.
+    private var socket: WebSocketConnection?
     private(set) var state: State = .awaitingHello
     private(set) var isBackground = false
     private(set) var framesInFlight = 0
@@ -185,17 +186,17 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     }
 
     private func push(_ delivery: Delivery) {
-        if !socket.send(delivery.frame) { outboxFull() }
+        if let socket, !socket.send(delivery.frame) { outboxFull() }
     }
 
     /// An event made for this session alone.
     func push(_ event: [UInt8]) {
-        if !socket.sendText(event), socket.isOpen { outboxFull() }
+        if let socket, !socket.sendText(event), socket.isOpen { outboxFull() }
     }
 
     /// An answer. A client that leaves no room for the answers to its own questions is too slow.
     func send(_ answer: [UInt8]) {
-        if !socket.sendText(answer), socket.isOpen { tooSlow() }
+        if let socket, !socket.sendText(answer), socket.isOpen { tooSlow() }
     }
 
     /// This session missed something that cannot be given event by event.
@@ -204,7 +205,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         services.metrics.resyncs.increment()
         cursor.reset()
         holesBeingFilled = []
-        if !socket.sendText(ServerEvent.resync()) { tooSlow() }
+        if let socket, !socket.sendText(ServerEvent.resync()), socket.isOpen { tooSlow() }
     }
 
     /// The first time the outbox is full the rest of the events is dropped, and `resync` follows once it has drained; a client
@@ -275,12 +276,13 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     }
 
     public func close(_ code: CloseCode) {
-        socket.close(code: code.rawValue, reason: code.reason)
+        socket?.close(code: code.rawValue, reason: code.reason)
     }
 
     public func closed(_ how: WebSocketClosure, _ socket: WebSocketConnection) {
         deadline?.cancel()
         deadlineForDraining?.cancel()
+        self.socket = nil
         guard let caller else {
             state = .closed
             return
