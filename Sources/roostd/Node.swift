@@ -87,7 +87,9 @@ final class Node: Sendable {
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
         let admin = AdminGateway(
             token: configuration[NodeSettings.adminToken], executor: executor, isReady: { health.isReady }, metrics: metrics,
-            logger: logger.labelled("admin")
+            logger: logger.labelled("admin"),
+            hooks: configuration[NodeSettings.testHooks]
+                ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil
         ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
 
         group = ServiceGroup(
