@@ -71,13 +71,13 @@ let package = Package(
         .executableTarget(name: "bench-floor", dependencies: ["CNATS", "CPostgres", "EventLoop", "LoadCore", "Runtime"]),
 
         // Clocks, and servers of their own, for tests.
-        .target(name: "TestSupport", dependencies: ["EventLoop", "Runtime"], path: "Tests/TestSupport"),
+        .target(name: "TestSupport", dependencies: ["EventLoop", "RoostModel", "Runtime"], path: "Tests/TestSupport"),
 
         // Fast tests, no I/O beyond loopback.
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
         .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
         .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
-        .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel"]),
+        .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel", "TestSupport"]),
         .testTarget(name: "LoadCoreTests", dependencies: ["LoadCore", "RoostModel", "RoostProtocol"]),
         .testTarget(
             name: "LoadRunTests",
@@ -88,7 +88,9 @@ let package = Package(
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "Ports", "RoostModel"]),
         .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
-        .testTarget(name: "ClusterMembershipTests", dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters"]),
+        .testTarget(
+            name: "ClusterMembershipTests",
+            dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters", "Ports", "RoostModel", "Runtime", "TestSupport"]),
         .testTarget(
             name: "GatewayTests",
             dependencies: ["Gateway", "ChatActors", "ActorRuntime", "MemoryAdapters", "EdgeServer", "EventLoop", "RoostProtocol"]),

@@ -110,7 +110,9 @@ public struct MembershipMachine: Sendable {
         update(at: now) { $0.received(hint: version, at: now) }
     }
 
-    public mutating func probeEnded(_ node: NodeIdentity, of peer: NodeIdentity, answered: Bool, at now: Duration) -> [MembershipAction] {
+    public mutating func probeEnded(_ node: NodeIdentity, of peer: NodeIdentity, answered: Bool, at now: Duration)
+        -> [MembershipAction]
+    {
         update(node, at: now) { $0.probeEnded(peer, answered: answered, at: now) }
     }
 
@@ -126,7 +128,9 @@ public struct MembershipMachine: Sendable {
         }
     }
 
-    public mutating func versionPolled(_ node: NodeIdentity, _ outcome: StoreOutcome<Int64>, at now: Duration) -> [MembershipAction] {
+    public mutating func versionPolled(_ node: NodeIdentity, _ outcome: StoreOutcome<Int64>, at now: Duration)
+        -> [MembershipAction]
+    {
         if case .success = outcome { noteAnswer(at: now) }
         return update(node, at: now) { $0.versionPolled(outcome, at: now) }
     }

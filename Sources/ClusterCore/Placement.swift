@@ -36,7 +36,9 @@ public struct Placement {
                     continue
                 }
                 let heir = owners.contains(target) ? target : owner
-                if heir != target { placements.append(ShardPlacement(shard: shard.id, to: owner, ifEpoch: shard.epoch, isMove: true)) }
+                if heir != target {
+                    placements.append(ShardPlacement(shard: shard.id, to: owner, ifEpoch: shard.epoch, isMove: true))
+                }
                 if let index = indexOf[heir] { quota.counts[index] += 1 }
             }
             for shard in orphans {

@@ -50,7 +50,9 @@ public struct ShardTable: Hashable, Sendable {
             if owned && (!owns || before.epoch != after.epoch) { changes.lost.append(before) }
             let wasMoving = owned && before.target != nil && before.epoch == after.epoch
             if owns, after.target != nil, !wasMoving || before.target != after.target { changes.leaving.append(after) }
-            if !owns, after.target == node, before.target != node || before.owner != after.owner { changes.arriving.append(after) }
+            if !owns, after.target == node, before.target != node || before.owner != after.owner {
+                changes.arriving.append(after)
+            }
         }
         return changes
     }

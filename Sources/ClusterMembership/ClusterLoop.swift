@@ -108,7 +108,10 @@ final class ClusterLoop {
             machine.registrationFailed(at: now)
             if isLeaving { end() }
             return []
-        case .announced(let identity): return machine.announced(identity, at: now)
+        case .announced(let identity):
+            guard identity == machine.identity else { return [] }
+            answerProbes(of: identity)
+            return machine.announced(identity, at: now)
         case .renewed(let identity, let outcome, let start):
             if outcome == .declaredDead, identity == machine.identity {
                 node.logger.warning("this node was declared dead", [.incarnation: identity.incarnation])
@@ -196,6 +199,11 @@ final class ClusterLoop {
         switch action {
         case .register:
             if isLeaving { return end() }
+            guard delegateQueue.isIdle else {
+                // The delegate still sees to the incarnation before; until then the new one would be of no use.
+                machine.registrationFailed(at: node.time.now())
+                return
+            }
             let identity = NodeIdentity(name: node.options.name, incarnation: node.makeIncarnation())
             machine.willRegister(identity.incarnation)
             let wasMember = node.shared.withLock { shared in
@@ -221,9 +229,7 @@ final class ClusterLoop {
         case .sendHeartbeat(let heartbeat): publish(ClusterWire.encode(heartbeat), to: ClusterSubject.heartbeat)
         case .announceView(let version): publish(ClusterWire.encode(viewVersion: version), to: ClusterSubject.view)
         case .probe(let identity, let peer): errands.probe(peer, by: identity)
-        case .joined(let identity):
-            answerProbes(of: identity)
-            delegateQueue.joined(identity)
+        case .joined(let identity): delegateQueue.joined(identity)
         case .publish(let view):
             node.shared.withLock { $0.view = view }
             node.metrics.viewVersion.set(Int(view.version))

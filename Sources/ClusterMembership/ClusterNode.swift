@@ -27,8 +27,9 @@ public final class ClusterNode: Service {
     /// Nanoseconds of `time` until which this node may serve.
     private let servingUntil = Atomic<Int64>(.min)
     private let frozen = Atomic<Bool>(false)
-    /// Errands, and calls of the delegate, under way: for tests that wait for quiet.
+    /// Errands of the store under way, for tests that wait for quiet.
     let errandCount = Atomic<Int>(0)
+    /// Calls of the delegate under way or waiting.
     let delegateCallCount = Atomic<Int>(0)
 
     struct Shared {
@@ -46,7 +47,8 @@ public final class ClusterNode: Service {
     ///   - makeIncarnation: a new one at each call, greater than those before.
     ///   - onDisplaced: another process has registered this node's name; this one serves no more and should end.
     public init(
-        _ options: ClusterNodeOptions, store: any ClusterStore, bus: any MessageBus, clock: any Clock<Duration> = ContinuousClock(),
+        _ options: ClusterNodeOptions, store: any ClusterStore, bus: any MessageBus,
+        clock: any Clock<Duration> = ContinuousClock(),
         makeIncarnation: @escaping @Sendable () -> IncarnationID = { .make() },
         onDisplaced: @escaping @Sendable (ClusterError) -> Void = { _ in }, logger: Logger, metrics: Metrics
     ) {
@@ -85,7 +87,9 @@ public final class ClusterNode: Service {
 
     /// The leading node by the present view, and its term.
     public var leader: (node: NodeIdentity, term: Int64)? {
-        guard let view = currentView, let node = view.nodes.first(where: { $0.identity.incarnation == view.leader }) else { return nil }
+        guard let view = currentView, let node = view.nodes.first(where: { $0.identity.incarnation == view.leader }) else {
+            return nil
+        }
         return (node.identity, view.leaderTerm)
     }
 

@@ -22,6 +22,9 @@ final class DelegateQueue: Sendable {
     /// The caller then loads no further views; those are the only calls whose number nothing else bounds.
     var isFull: Bool { calls.count >= 64 }
 
+    /// No call is under way or waits.
+    var isIdle: Bool { node.delegateCallCount.load(ordering: .relaxed) == 0 }
+
     func joined(_ identity: NodeIdentity) { post(.joined(identity)) }
     func view(_ view: ClusterView) { post(.view(view)) }
     func quiesce(_ identity: NodeIdentity, _ shards: [ShardID]) { post(.quiesce(identity, shards)) }

@@ -69,7 +69,8 @@ import Testing
     @Test func shardsOfANodeThatLeftArePlacedAtOnce() {
         var duties = LeaderDuties(timings: timings)
         let shards = even([a, b, c])
-        let duty = duties.next(snapshot([record(a), record(b), record(c, .left)], shards), by: a, judgement: calm(a, b), at: .zero)
+        let duty = duties.next(
+            snapshot([record(a), record(b), record(c, .left)], shards), by: a, judgement: calm(a, b), at: .zero)
         guard case .repair(let placements) = duty else {
             Issue.record("\(String(describing: duty))")
             return

@@ -29,7 +29,8 @@ import Testing
     }
 
     @Test func changesNameGainedLostLeavingAndArriving() {
-        let old = ShardTable(version: 1, records: [shard(0, a, 1), shard(1, a, 1), shard(2, b, 1), shard(3, a, 1), shard(4, b, 1)])
+        let old = ShardTable(
+            version: 1, records: [shard(0, a, 1), shard(1, a, 1), shard(2, b, 1), shard(3, a, 1), shard(4, b, 1)])
         let new = ShardTable(
             version: 2,
             records: [shard(0, a, 1), shard(1, b, 2), shard(2, a, 2), shard(3, a, 1, to: b), shard(4, b, 1, to: a)])

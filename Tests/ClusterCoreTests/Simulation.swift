@@ -1,4 +1,5 @@
 import RoostModel
+import TestSupport
 import Testing
 
 @testable import ClusterCore
@@ -36,7 +37,7 @@ final class Simulation {
     private(set) var now = Duration.zero
     private var queue: [Event] = []
     private var order = 0
-    var store = SimulatedStore()
+    var store = SimulatedClusterStore()
     var processes: [String: Process] = [:]
     private var lives: UInt64 = 0
 
@@ -81,9 +82,13 @@ final class Simulation {
         queue.insert(event, at: low)
     }
 
-    func run(for duration: Duration) {
+    /// Gives other tests of the process a turn now and then: the pool of threads is small.
+    func run(for duration: Duration) async {
         let end = now + duration
+        var count = 0
         while let event = queue.last, event.at <= end {
+            count += 1
+            if count.isMultiple(of: 100) { await Task.yield() }
             queue.removeLast()
             now = event.at
             if let process = event.process {
@@ -198,7 +203,9 @@ final class Simulation {
         case .renew(let identity):
             ask(process, failed: { report { $0.renewalEnded(identity, .failed, startedAt: start, at: self.now) } }) {
                 let isAlive = self.store.renew(identity, at: self.now)
-                return { report { $0.renewalEnded(identity, isAlive ? .renewed : .declaredDead, startedAt: start, at: self.now) } }
+                return {
+                    report { $0.renewalEnded(identity, isAlive ? .renewed : .declaredDead, startedAt: start, at: self.now) }
+                }
             }
         case .pollVersion(let identity):
             ask(process, failed: { report { $0.versionPolled(identity, .failed, at: self.now) } }) {
@@ -298,10 +305,10 @@ final class Simulation {
     func forgetOrphanage() { longestOrphanage = .zero }
 
     /// Runs until every shard is served, at most for `limit`; the time it took, nil where it was not enough.
-    func settle(within limit: Duration) -> Duration? {
+    func settle(within limit: Duration) async -> Duration? {
         let start = now
         while now - start < limit {
-            run(for: .milliseconds(50))
+            await run(for: .milliseconds(50))
             check()
             if orphans.isEmpty { return now - start }
         }
