@@ -6,7 +6,7 @@ import Testing
 
 @testable import ClusterMembership
 
-@Suite(.serialized, .timeLimit(.minutes(2))) struct ClusterNodeTests {
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ClusterNodeTests {
     private func three() async -> TestCluster {
         let cluster = TestCluster()
         cluster.start("node1", "node2", "node3")
