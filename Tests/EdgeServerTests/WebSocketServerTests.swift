@@ -111,7 +111,7 @@ import Testing
     @Test func silenceIsPingedThenHungUp() async throws {
         try await Harness.with { configuration in
             configuration.pingInterval = .milliseconds(60)
-            configuration.silenceTimeout = .milliseconds(400)
+            configuration.silenceTimeout = .milliseconds(1500)
         } _: { harness in
             // A real client answers pings and lives; a bare socket does not.
             let alive = try await harness.socket()
