@@ -12,6 +12,8 @@ enum ClusterEvent: Sendable {
     case hint([UInt8])
     case probed(reply: @Sendable ([UInt8]) -> Void)
     case bus(BusEvent)
+    /// Something showed that the view may be old.
+    case staleView
 
     // Ends of errands.
     case registered(NodeIdentity, startedAt: Duration)

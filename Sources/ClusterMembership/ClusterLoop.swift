@@ -94,6 +94,7 @@ final class ClusterLoop {
         case .hint(let bytes):
             guard let version = ClusterWire.viewVersion(bytes) else { return malformed() }
             return machine.received(hint: version, at: now)
+        case .staleView: return machine.received(hint: .max, at: now)
         case .probed(let reply):
             reply([1])
             return []
@@ -298,7 +299,7 @@ extension ClusterEvent {
         case .registered, .registrationFailed, .announced, .renewed, .polled, .loaded, .led, .performed, .quiesced, .released,
             .probeEnded, .quiescedToLeave, .left, .thaw:
             true
-        case .tick, .heartbeat, .hint, .probed, .bus, .leave: false
+        case .tick, .heartbeat, .hint, .probed, .bus, .staleView, .leave: false
         }
     }
 }

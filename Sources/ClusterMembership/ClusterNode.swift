@@ -155,6 +155,9 @@ public final class ClusterNode: Service {
         if !mailbox.offer(event) { metrics.dropped.increment() }
     }
 
+    /// Loads the view soon: a call met a node that does not own its shard. One call in a while is enough.
+    public func refreshView() { offer(.staleView) }
+
     // MARK: For the loop
 
     func setServing(until deadline: Duration?, leaseAge: Duration?, at now: Duration) {

@@ -76,7 +76,7 @@ final class Node: Sendable {
             NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool), bus: bus,
             logger: logger, metrics: metrics)
         membership.attach(ClusterBridge(chat: chat, registry: registry, watches: watches, logger: logger.labelled("cluster")))
-        links.connect(watches: watches, signals: signalHandler, refreshView: {})
+        links.connect(watches: watches, signals: signalHandler, refreshView: { membership.refreshView() })
         bus.observe { chat.busChanged($0) }
 
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })

@@ -1,4 +1,5 @@
 import ChatActors
+import EventLoop
 import Gateway
 import Runtime
 
@@ -8,7 +9,11 @@ final class NodeLinks: Sendable {
         var watches: WatchHub?
         var signals: SignalHandler?
         var refreshView: @Sendable () -> Void = {}
+        var refreshedAt = MonotonicTime(nanoseconds: 0)
     }
+
+    /// A stale view shows in every call that meets it; one look at the database serves them all.
+    private static let refreshInterval: Duration = .milliseconds(100)
 
     private let ends = Locked(Ends())
 
@@ -18,11 +23,21 @@ final class NodeLinks: Sendable {
 
     func received(_ signal: Signals.Signal) { ends.withLock { $0.signals }?.received(signal) }
 
+    private func refreshView() {
+        let refresh = ends.withLock { ends -> (@Sendable () -> Void)? in
+            let now = MonotonicTime.now
+            guard now - ends.refreshedAt >= Self.refreshInterval else { return nil }
+            ends.refreshedAt = now
+            return ends.refreshView
+        }
+        refresh?()
+    }
+
     func chatEvents(_ registry: SessionRegistry) -> ChatNode.Events {
         ChatNode.Events(
-            staleRouting: { [self] in ends.withLock { $0.refreshView }() },
+            staleRouting: { [self] in refreshView() },
             // The lease finds out by itself; asking for the view makes it sooner.
-            fenced: { [self] in ends.withLock { $0.refreshView }() },
+            fenced: { [self] in refreshView() },
             missedEvents: { registry.forEach { $0.resync() } },
             presenceChanged: { [self] in ends.withLock { $0.watches }?.received($0) })
     }

@@ -46,11 +46,9 @@ final class JournalWriter {
         guard !isCommitting, !waiting.isEmpty else { return }
         let batch = takeBatch()
         isCommitting = true
-        let began = MonotonicTime.now
         metrics.batches.increment()
         journal.commit(JournalBatch(fence: fence, entries: batch.map(\.entry))) { [self] result in
             isCommitting = false
-            metrics.commitSeconds.observe(MonotonicTime.now - began)
             finish(batch, result)
             commitNext()
         }
@@ -78,45 +76,27 @@ final class JournalWriter {
         switch result {
         case .success(let outcomes):
             for (item, outcome) in zip(batch, outcomes) {
-                switch outcome {
-                case .committed: metrics.messages.increment(by: item.entry.messages.count)
-                case .conflict: metrics.conflicts.increment()
-                case .refused: metrics.refusals.increment()
-                }
+                if outcome == .refused { metrics.refusals.increment() }
                 item.completion(.success(outcome))
             }
         case .failure(let error):
-            switch error.code {
-            case .fenced: metrics.fenceRefusals.increment()
-            case .unavailable, .conflict, .badCursor, .failed: metrics.failures.increment()
-            }
+            metrics.failures.increment()
             for item in batch { item.completion(.failure(error)) }
             if error.code == .fenced { onFenced() }
         }
     }
 }
 
-/// What the journals of a node count.
+/// What the group commit of a node counts; the journal itself counts rows, conflicts, refusals by the fence and times.
 public struct JournalMetrics: Sendable {
     let batches: Counter
-    let messages: Counter
-    let conflicts: Counter
     let refusals: Counter
-    let fenceRefusals: Counter
     let failures: Counter
-    let commitSeconds: Histogram
 
     public init(_ metrics: Metrics) {
         batches = metrics.counter("roost_journal_batches_total", help: "Commits of the journal.")
-        messages = metrics.counter("roost_journal_messages_total", help: "Messages made durable.")
-        conflicts = metrics.counter(
-            "roost_journal_conflicts_total", help: "Entries refused because their counter value or client id existed already.")
         refusals = metrics.counter("roost_journal_refusals_total", help: "Entries that the database cannot store.")
-        fenceRefusals = metrics.counter(
-            "roost_journal_fence_refusals_total", help: "Commits of a stale owner that the database refused.")
-        failures = metrics.counter("roost_journal_failures_total", help: "Commits that failed or whose outcome is unknown.")
-        commitSeconds = metrics.histogram(
-            "roost_journal_commit_seconds", help: "Time from sending a batch to its answer.",
-            buckets: .latency)
+        failures = metrics.counter(
+            "roost_journal_failures_total", help: "Commits that were refused, failed, or whose outcome is unknown.")
     }
 }
