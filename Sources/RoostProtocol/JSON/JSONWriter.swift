@@ -17,6 +17,13 @@ public struct JSONWriter {
         return writer.bytes
     }
 
+    /// One value of any kind, written by `body`.
+    public static func encoded(reserving capacity: Int = 256, _ body: (inout JSONWriter) -> Void) -> [UInt8] {
+        var writer = JSONWriter(reserving: capacity)
+        body(&writer)
+        return writer.bytes
+    }
+
     @inline(__always)
     private mutating func beginValue() {
         if needsComma { bytes.append(UInt8(ascii: ",")) }
