@@ -54,6 +54,9 @@ public struct SenderLog: Sendable {
         set { sends[number] = newValue }
     }
 
+    /// How often a send was written; 0 for a number that is none.
+    public func attempts(of number: Int) -> Int { sends.indices.contains(number) ? Int(sends[number].attempts) : 0 }
+
     /// Adds a send and gives its number.
     public mutating func schedule(at time: Int64) -> Int {
         sends.append(SendRecord(scheduledAt: time))

@@ -66,6 +66,8 @@ final class LoadClient: WebSocketClientDelegate, @unchecked Sendable {
     }
 
     var isReady: Bool { state == .ready }
+    /// How long this session has been ready.
+    var readyFor: Duration { state == .ready ? MonotonicTime.now - since : .zero }
 
     func connect() {
         state = .connecting
@@ -209,6 +211,7 @@ final class LoadClient: WebSocketClientDelegate, @unchecked Sendable {
     func greeted() {
         guard state == .greeting else { return }
         state = .ready
+        since = .now
         backoff.reset()
         let isReturn = wasReady
         wasReady = true

@@ -44,8 +44,9 @@ final class PairsRun: LoadClientOwner, @unchecked Sendable {
     private static let openAtOnce = 128
     /// The schedule is looked at so often at most, in nanoseconds: sends that are due closer together leave together.
     private static let grain: Int64 = 200_000
-    /// After so many refusals in a row a client tries another node.
+    /// After so many refusals in a row a client tries another node, but not more often than that.
     private static let patience = 4
+    private static let stay = Duration.seconds(3)
 
     init(_ options: LoadOptions, text: LoadText, api: NodeAPI, context: ClientLoop, chats: [Chat]) {
         self.options = options
@@ -243,12 +244,15 @@ final class PairsRun: LoadClientOwner, @unchecked Sendable {
             slotFree()
             return
         }
-        let pause = Duration.milliseconds(Int.random(in: 100...400, using: &random))
+        // 0.1 to 0.2 s at first, up to 1 s: many clients with many sends must not keep a server down that is.
+        let doublings = min(ledgers[pair].senders[side].attempts(of: id), 4)
+        let longest = min(1000, 100 << doublings)
+        let pause = Duration.milliseconds(Int.random(in: longest / 2...longest, using: &random))
         let retryAt = now() + pause.nanoseconds
         ledgers[pair].refuse(side: side, number: id, code: code, retryAt: retryAt, &tally)
         loop.schedule(after: pause) { [weak self] in self?.flush(client.index) }
         refusals[client.index] += 1
-        if refusals[client.index] >= Self.patience {
+        if refusals[client.index] >= Self.patience, client.readyFor > Self.stay {
             refusals[client.index] = 0
             client.moveOn()
         }
