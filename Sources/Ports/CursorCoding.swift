@@ -29,7 +29,8 @@ public struct CursorReader {
     private var rest: ArraySlice<UInt8>
 
     public init(_ text: String, _ kind: CursorKind) throws(StoreError) {
-        guard text.utf8.count <= 8192, let bytes = Base64URL.decode(text), bytes.count >= 6, bytes[0] == 1, bytes[1] == kind.rawValue,
+        guard text.utf8.count <= 8192, let bytes = Base64URL.decode(text), bytes.count >= 6, bytes[0] == 1,
+            bytes[1] == kind.rawValue,
             bytes.suffix(4).elementsEqual(checksum(bytes.dropLast(4)))
         else { throw StoreError(.badCursor) }
         rest = bytes[2..<bytes.count - 4]
@@ -38,7 +39,9 @@ public struct CursorReader {
     public mutating func integer<Integer: FixedWidthInteger>(_: Integer.Type = Integer.self) throws(StoreError) -> Integer {
         let size = MemoryLayout<Integer>.size
         guard rest.count >= size else { throw StoreError(.badCursor) }
-        let value = rest.prefix(size).reduce(Integer.zero) { size == 1 ? Integer(truncatingIfNeeded: $1) : $0 << 8 | Integer(truncatingIfNeeded: $1) }
+        let value = rest.prefix(size).reduce(Integer.zero) {
+            size == 1 ? Integer(truncatingIfNeeded: $1) : $0 << 8 | Integer(truncatingIfNeeded: $1)
+        }
         rest = rest.dropFirst(size)
         return value
     }

@@ -45,7 +45,8 @@ public enum NameFolding {
     /// Letters, digits, signs such as emoji, and marks; not spaces or punctuation.
     private static func isWordPart(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
-        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .surrogate, .dashPunctuation, .openPunctuation,
+        case .spaceSeparator, .lineSeparator, .paragraphSeparator, .control, .format, .surrogate, .dashPunctuation,
+            .openPunctuation,
             .closePunctuation, .initialPunctuation, .finalPunctuation, .otherPunctuation, .connectorPunctuation:
             // An apostrophe is within a word, but few type it: O'Neil is two words, found by either.
             false
@@ -55,6 +56,7 @@ public enum NameFolding {
 
     /// Letters that Unicode does not decompose, as people without them type them.
     private static let letters: [Unicode.Scalar: String] = [
-        "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t", "ŋ": "n",
+        "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t",
+        "ŋ": "n",
     ]
 }

@@ -9,7 +9,8 @@ import Runtime
 // The database must be migrated; users and conversations are made up, so that only messages grow.
 
 let usage = "roost-bench-journal [settings]"
-let batchSetting = Setting<Int>.int("ROOST_BATCH", default: 50, in: 1...5000, help: "messages a commit, each of another conversation")
+let batchSetting = Setting<Int>.int(
+    "ROOST_BATCH", default: 50, in: 1...5000, help: "messages a commit, each of another conversation")
 let lanesSetting = Setting<Int>.int("ROOST_LANES", default: 1, in: 1...64, help: "lanes, each with its own loop and connection")
 let rowsSetting = Setting<Int>.int("ROOST_ROWS", default: 200_000, in: 1...100_000_000, help: "messages in all")
 let readsSetting = Setting<Bool>.bool("ROOST_POSITIONS", default: false, help: "whether each message comes with a read position")
@@ -76,7 +77,8 @@ final class Lane: @unchecked Sendable {
             let message = Message(
                 conversationID: conversations[index], seq: Seq(seq), changeSeq: Seq(seq), clientID: DeviceID.make().description,
                 senderID: users[index], kind: .text, text: text, createdAt: now)
-            let positions = withPositions ? [PositionChange(userID: users[index], readSeq: Seq(seq), deliveredSeq: Seq(seq), at: now)] : []
+            let positions =
+                withPositions ? [PositionChange(userID: users[index], readSeq: Seq(seq), deliveredSeq: Seq(seq), at: now)] : []
             return JournalEntry(
                 conversationID: conversations[index], messages: [message], positions: positions, marksActive: seq == 1)
         }
@@ -122,7 +124,8 @@ func measure(_ configuration: Configuration) async throws {
         }
         all.append(
             try Lane(
-                configuration: postgres, fence: JournalFence(incarnation: node.incarnation, lane: lane), conversations: ids, users: users,
+                configuration: postgres, fence: JournalFence(incarnation: node.incarnation, lane: lane), conversations: ids,
+                users: users,
                 commits: rows / batch / lanes, withPositions: configuration[readsSetting]))
     }
     for lane in all { await lane.connect() }
@@ -134,11 +137,15 @@ func measure(_ configuration: Configuration) async throws {
     if let fault { throw fault }
     let seconds = Double((MonotonicTime.now - began).nanoseconds) / 1e9
     let commits = rows / batch / lanes * lanes
-    print("lanes \(lanes), batch \(batch): \(Int(Double(commits * batch) / seconds)) rows/s, \(Int(Double(commits) / seconds)) commits/s")
+    print(
+        "lanes \(lanes), batch \(batch): \(Int(Double(commits * batch) / seconds)) rows/s, \(Int(Double(commits) / seconds)) commits/s"
+    )
 }
 
 do {
-    switch try Configuration.load(settings, environment: Configuration.processEnvironment(), arguments: Array(CommandLine.arguments.dropFirst())) {
+    switch try Configuration.load(
+        settings, environment: Configuration.processEnvironment(), arguments: Array(CommandLine.arguments.dropFirst()))
+    {
     case .help: print(Configuration.help(usage: usage, settings))
     case .run(let configuration): try await measure(configuration)
     }

@@ -28,7 +28,8 @@ public struct MemoryAccountStore: AccountStore {
 
     public func credentials(forEmail email: String) async throws(StoreError) -> Credentials? {
         try database.read { tables in
-            guard let row = tables.usersByEmail[email].flatMap({ tables.users[$0] }), let hash = row.passwordHash, !row.user.isDeleted
+            guard let row = tables.usersByEmail[email].flatMap({ tables.users[$0] }), let hash = row.passwordHash,
+                !row.user.isDeleted
             else { return nil }
             return Credentials(user: row.user, passwordHash: hash, isSuspended: row.isSuspended)
         }
@@ -42,7 +43,8 @@ public struct MemoryAccountStore: AccountStore {
         spent: TokenHash, successor: TokenHash, at time: Timestamp, expiresAt: Timestamp, grace: Duration
     ) async throws(StoreError) -> RefreshOutcome {
         try database.write { tables in
-            guard let token = tables.tokens[spent], token.expiresAt > time, let row = tables.devices[token.device], row.revokedAt == nil,
+            guard let token = tables.tokens[spent], token.expiresAt > time, let row = tables.devices[token.device],
+                row.revokedAt == nil,
                 let owner = tables.users[row.device.userID], !owner.isSuspended, !owner.user.isDeleted
             else { return .unknown }
             guard let spentAt = token.spentAt else {

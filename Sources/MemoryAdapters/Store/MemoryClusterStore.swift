@@ -34,7 +34,9 @@ public struct MemoryClusterStore: ClusterStore {
 
     public func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         try database.write { tables in
-            guard let index = tables.nodes.firstIndex(where: { $0.record.identity == node && $0.record.state == .up }) else { return false }
+            guard let index = tables.nodes.firstIndex(where: { $0.record.identity == node && $0.record.state == .up }) else {
+                return false
+            }
             tables.nodes[index].leaseUntil = .now + .seconds(leaseSeconds)
             return true
         }
@@ -160,7 +162,9 @@ extension MemoryTables {
         var isChanged = false
         for placement in placements {
             let row = shards[placement.shard] ?? ShardRow()
-            guard row.epoch == placement.ifEpoch, isUp(placement.to.incarnation), isUp(row.owner) == placement.isMove else { continue }
+            guard row.epoch == placement.ifEpoch, isUp(placement.to.incarnation), isUp(row.owner) == placement.isMove else {
+                continue
+            }
             shards[placement.shard] =
                 placement.isMove
                 ? ShardRow(owner: row.owner, epoch: row.epoch, target: placement.to.incarnation)

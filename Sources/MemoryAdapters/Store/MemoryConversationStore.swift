@@ -56,7 +56,8 @@ public struct MemoryConversationStore: ConversationStore {
                 writer.write(last.row.id.low)
                 next = writer.text
             }
-            return Page(items: page.compactMap { row in row.row.member(user).map { tables.view(row.row, for: $0) } }, nextCursor: next)
+            return Page(
+                items: page.compactMap { row in row.row.member(user).map { tables.view(row.row, for: $0) } }, nextCursor: next)
         }
     }
 
@@ -93,7 +94,8 @@ public struct MemoryConversationStore: ConversationStore {
             let page = changed.prefix(limit)
             let hasMore = changed.count > limit
             return ChangesPage(
-                items: page.map { tables.shown($0, in: row, to: me) }, upToSeq: hasMore ? page.last?.changeSeq ?? after : row.head,
+                items: page.map { tables.shown($0, in: row, to: me) },
+                upToSeq: hasMore ? page.last?.changeSeq ?? after : row.head,
                 hasMore: hasMore)
         }
     }

@@ -41,7 +41,9 @@ public final class MemoryJournal: Journal, @unchecked Sendable {
             return (outcomes, waiters)
         }
         for waiter in waiters { waiter.resume() }
-        answer(broken == nil ? .success(outcomes) : .failure(StoreError(.unavailable, detail: "broken by a test", outcomeUnknown: true)))
+        answer(
+            broken == nil
+                ? .success(outcomes) : .failure(StoreError(.unavailable, detail: "broken by a test", outcomeUnknown: true)))
     }
 
     public func load(

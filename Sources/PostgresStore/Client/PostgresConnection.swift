@@ -218,7 +218,9 @@ final class PostgresConnection: ReadinessHandler, @unchecked Sendable {
         case PGRES_POLLING_READING: watch(connection, .readable)
         case PGRES_POLLING_WRITING: watch(connection, .writable)
         case PGRES_POLLING_OK:
-            guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else { return lose("no pipeline mode") }
+            guard PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 else {
+                return lose("no pipeline mode")
+            }
             watch(connection, .readable)
             guard case .connecting(_, let descriptor) = state else { return }
             state = .ready(connection, descriptor: descriptor)

@@ -24,7 +24,9 @@ public final class PostgresMetrics: Sendable {
         commitSeconds = metrics.histogram("roost_journal_commit_seconds", help: "Time of a journal commit", buckets: .latency)
         batchRows = metrics.histogram("roost_journal_batch_rows", help: "Messages in a commit", buckets: .batch)
         fenced = metrics.counter("roost_journal_fenced_total", help: "Commits refused because the incarnation was declared dead")
-        conflicts = metrics.counter("roost_journal_conflicts_total", help: "Entries refused because their sequence or client id existed")
-        isolations = metrics.counter("roost_journal_isolations_total", help: "Batches done again without their conflicting entries")
+        conflicts = metrics.counter(
+            "roost_journal_conflicts_total", help: "Entries refused because their sequence or client id existed")
+        isolations = metrics.counter(
+            "roost_journal_isolations_total", help: "Batches done again without their conflicting entries")
     }
 }

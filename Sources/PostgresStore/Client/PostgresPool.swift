@@ -21,6 +21,8 @@ public final class PostgresPool: Sendable {
     ) {
         precondition(connections > 0)
         self.loop = loop
+        var configuration = configuration
+        configuration.sessionSettings += PostgresConfiguration.byKeysOnly
         core = Core(configuration: configuration, loop: loop, connections: connections, logger: logger, metrics: metrics)
     }
 
@@ -149,7 +151,8 @@ public final class PostgresPool: Sendable {
         }
 
         private func send(
-            _ commands: [PostgresCommand], on connection: PostgresConnection, _ completion: @escaping PostgresConnection.Completion
+            _ commands: [PostgresCommand], on connection: PostgresConnection,
+            _ completion: @escaping PostgresConnection.Completion
         ) {
             connection.perform(commands) { [self] result in
                 serveWaiters()
@@ -177,7 +180,8 @@ public final class PostgresPool: Sendable {
 
         private func armTimer() {
             guard timer == nil, waitingCount > 0 else { return }
-            timer = loop.schedule(after: max(.milliseconds(1), waiters[firstWaiter].deadline - MonotonicTime.now)) { [weak self] in
+            timer = loop.schedule(after: max(.milliseconds(1), waiters[firstWaiter].deadline - MonotonicTime.now)) {
+                [weak self] in
                 guard let self else { return }
                 self.timer = nil
                 let now = MonotonicTime.now

@@ -28,7 +28,8 @@ final class PostgresRows: @unchecked Sendable {
     fileprivate func bytes(_ row: Int32, _ column: Int) -> UnsafeRawBufferPointer? {
         precondition(column < Int(PQnfields(result)), "no such column")
         if PQgetisnull(result, row, Int32(column)) != 0 { return nil }
-        return UnsafeRawBufferPointer(start: PQgetvalue(result, row, Int32(column)), count: Int(PQgetlength(result, row, Int32(column))))
+        return UnsafeRawBufferPointer(
+            start: PQgetvalue(result, row, Int32(column)), count: Int(PQgetlength(result, row, Int32(column))))
     }
 }
 
@@ -56,7 +57,9 @@ struct PostgresRow {
     }
 
     func ids<Subject>(_ column: Int) -> [Identifier<Subject>] { elements(column) { Identifier(postgres: $0!) } }
-    func optionalIDs<Subject>(_ column: Int) -> [Identifier<Subject>?] { elements(column) { $0.map { Identifier(postgres: $0) } } }
+    func optionalIDs<Subject>(_ column: Int) -> [Identifier<Subject>?] {
+        elements(column) { $0.map { Identifier(postgres: $0) } }
+    }
     func integers(_ column: Int) -> [Int64] { elements(column) { $0!.bigEndianInteger(Int64.self) } }
     func optionalIntegers(_ column: Int) -> [Int64?] { elements(column) { $0.map { $0.bigEndianInteger(Int64.self) } } }
     func shorts(_ column: Int) -> [Int16] { elements(column) { $0!.bigEndianInteger(Int16.self) } }

@@ -51,7 +51,8 @@ public enum Migrator {
             if let newest = applied.last?.0, file.name < newest { throw MigrationError(.outOfOrder, file.name) }
             do {
                 try session.run(
-                    "BEGIN;\n\(file.text)\n;INSERT INTO schema_migrations (name, checksum) VALUES ('\(file.name)', '\(file.checksum)');COMMIT")
+                    "BEGIN;\n\(file.text)\n;INSERT INTO schema_migrations (name, checksum) VALUES ('\(file.name)', '\(file.checksum)');COMMIT"
+                )
             } catch { throw MigrationError(.failed, "\(file.name): \(error.detail)") }
             done.append(file.name)
         }
@@ -111,7 +112,9 @@ struct MigrationFile {
         var files: [MigrationFile] = []
         for name in names.sorted() {
             guard isName(name) else { throw MigrationError(.badName, name) }
-            guard let text = Configuration.readFile("\(directory)/\(name)") else { throw MigrationError(.cannotRead, "\(directory)/\(name)") }
+            guard let text = Configuration.readFile("\(directory)/\(name)") else {
+                throw MigrationError(.cannotRead, "\(directory)/\(name)")
+            }
             files.append(MigrationFile(name: name, text: text))
         }
         return files

@@ -190,7 +190,8 @@ enum ConversationStatements {
 
     static let counts = PostgresStatement(
         "counts",
-        "SELECT me.read_seq, me.delivered_seq, \(unread) FROM members me WHERE me.user_id = $1::uuid AND me.conversation_id = $2::uuid")
+        "SELECT me.read_seq, me.delivered_seq, \(unread) FROM members me WHERE me.user_id = $1::uuid AND me.conversation_id = $2::uuid"
+    )
 
     // MARK: Sync
 

@@ -71,7 +71,9 @@ final class JournalCommit {
                 left -= 1
                 guard left == 0 else { return }
                 // Entries before the failure may be stored.
-                if let failure { return completion(.failure(StoreError(failure.code, detail: failure.detail, outcomeUnknown: true))) }
+                if let failure {
+                    return completion(.failure(StoreError(failure.code, detail: failure.detail, outcomeUnknown: true)))
+                }
                 if isFenced { return fenced() }
                 finish(outcomes)
             }
@@ -116,7 +118,9 @@ final class JournalCommit {
             parameters.add(integers: first.map { $0.messages[0].seq.value })
             addMessages(batch.entries[...], to: &parameters)
         }
-        if parts.contains(.positions) { addPositions(batch.entries.flatMap { Self.positions(of: $0, number: 0) }, to: &parameters) }
+        if parts.contains(.positions) {
+            addPositions(batch.entries.flatMap { Self.positions(of: $0, number: 0) }, to: &parameters)
+        }
         if parts.contains(.marks) { parameters.add(ids: batch.entries.lazy.filter(\.marksActive).map(\.conversationID)) }
         return PostgresCommand(JournalStatements.commit(parts), parameters)
     }

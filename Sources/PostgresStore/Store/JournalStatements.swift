@@ -21,7 +21,8 @@ enum JournalStatements {
         )
         """
 
-    private static let insert = "INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text)"
+    private static let insert =
+        "INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text)"
 
     private static func mark(_ ids: String) -> String {
         """
@@ -85,7 +86,8 @@ enum JournalStatements {
             let arrays = ["uuid", "uuid", "bigint", "bigint", "timestamptz"].map(next).joined(separator: ", ")
             let condition = parts.contains(.messages) ? "WHERE (SELECT n FROM gaps) = 0" : ""
             tables.append(
-                "changes AS (SELECT * FROM unnest(\(arrays)) p(conversation_id, user_id, read_seq, delivered_seq, at) \(condition))")
+                "changes AS (SELECT * FROM unnest(\(arrays)) p(conversation_id, user_id, read_seq, delivered_seq, at) \(condition))"
+            )
             tables.append(moved)
         }
         if parts.contains(.marks) {

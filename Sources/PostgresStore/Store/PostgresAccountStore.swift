@@ -40,7 +40,9 @@ public struct PostgresAccountStore: AccountStore {
             $0.add(user.settings.pushPreview)
             $0.add(user.createdAt)
             $0.add(NameFolding.fold(user.displayName))
-            let words = NameField.allCases.flatMap { field in NameFolding.searchKeys(field.name(of: user) ?? "").map { (field, $0) } }
+            let words = NameField.allCases.flatMap { field in
+                NameFolding.searchKeys(field.name(of: user) ?? "").map { (field, $0) }
+            }
             $0.add(texts: words.map(\.1))
             $0.add(shorts: words.map(\.0.rawValue))
             $0.add(device)
@@ -76,7 +78,9 @@ public struct PostgresAccountStore: AccountStore {
             $0.add(change.shareReadReceipts)
             $0.add(change.directoryVisible)
             $0.add(change.pushPreview)
-            let changed: [(NameField, String)] = NameField.allCases.compactMap { field in field.name(in: change).map { (field, $0 ?? "") } }
+            let changed: [(NameField, String)] = NameField.allCases.compactMap { field in
+                field.name(in: change).map { (field, $0 ?? "") }
+            }
             $0.add(shorts: changed.map(\.0.rawValue))
             let words = changed.flatMap { field, name in NameFolding.searchKeys(name).map { (field, $0) } }
             $0.add(texts: words.map(\.1))

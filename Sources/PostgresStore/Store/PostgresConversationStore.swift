@@ -239,7 +239,9 @@ private struct ListPosition {
     }
 
     private static func number(_ text: Substring) -> Int64? {
-        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int64(text), value > 0, value < 1 << 62 else { return nil }
+        guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let value = Int64(text), value > 0, value < 1 << 62 else {
+            return nil
+        }
         return value
     }
 }
@@ -289,19 +291,23 @@ extension ConversationView {
     fileprivate init(_ row: PostgresRow) {
         let kind = ConversationKind(stored: row.int16(1))
         let ids: [UserID] = row.ids(12)
-        let (names, roles, joined, reads, delivered) = (row.texts(13), row.shorts(14), row.times(15), row.optionalIntegers(16), row.integers(17))
+        let (names, roles, joined, reads, delivered) = (
+            row.texts(13), row.shorts(14), row.times(15), row.optionalIntegers(16), row.integers(17)
+        )
         // A channel's members are asked for page by page.
         let shown = kind == .channel ? 0..<0 : ids.indices
         self.init(
             id: row.id(0), kind: kind, title: row.optional(2) { $0.text },
             members: shown.map { index in
                 Member(
-                    userID: ids[index], displayName: names[index], role: MemberRole(stored: roles[index]), joinedAt: joined[index],
+                    userID: ids[index], displayName: names[index], role: MemberRole(stored: roles[index]),
+                    joinedAt: joined[index],
                     readSeq: reads[index].map { Seq($0) }, deliveredSeq: Seq(delivered[index]))
             },
             memberCount: Int(row.int64(11)), lastSeq: row.seq(5), lastMessage: row.isNull(18) ? nil : Message(row, from: 18),
             readSeq: row.seq(7), deliveredSeq: row.seq(8), unreadCount: Int(row.int64(10)), mentionCount: 0,
-            myRole: MemberRole(stored: row.int16(9)), lastActivityAt: row.time(6), createdAt: row.time(4), isReadOnly: row.bool(3))
+            myRole: MemberRole(stored: row.int16(9)), lastActivityAt: row.time(6), createdAt: row.time(4), isReadOnly: row.bool(3)
+        )
     }
 }
 

@@ -28,10 +28,7 @@ public final class PostgresJournal: Journal, @unchecked Sendable {
         self.metrics = metrics
         var configuration = configuration
         configuration.applicationName = "roost-journal-\(incarnation)"
-        // The plans are made once, while the tables may still be empty, and must not turn into scans when they have grown.
-        configuration.sessionSettings += [
-            "plan_cache_mode=force_generic_plan", "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off",
-        ]
+        configuration.sessionSettings += PostgresConfiguration.byKeysOnly + ["plan_cache_mode=force_generic_plan"]
         connection = PostgresConnection(configuration: configuration, loop: loop, logger: logger, metrics: metrics)
     }
 

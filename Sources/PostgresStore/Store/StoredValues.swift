@@ -61,15 +61,19 @@ extension ShardKind {
 extension Message {
     /// The columns that ``init(_:from:)`` reads, of a table alias.
     static func columns(_ alias: String) -> String {
-        ["conversation_id", "seq", "change_seq", "client_id", "sender_id", "kind", "text", "created_at", "edited_at", "deleted_at"]
-            .map { "\(alias).\($0)" }.joined(separator: ", ")
+        [
+            "conversation_id", "seq", "change_seq", "client_id", "sender_id", "kind", "text", "created_at", "edited_at",
+            "deleted_at",
+        ]
+        .map { "\(alias).\($0)" }.joined(separator: ", ")
     }
 
     static let columnCount = 10
 
     init(_ row: PostgresRow, from column: Int = 0) {
         self.init(
-            conversationID: row.id(column), seq: row.seq(column + 1), changeSeq: row.seq(column + 2), clientID: row.text(column + 3),
+            conversationID: row.id(column), seq: row.seq(column + 1), changeSeq: row.seq(column + 2),
+            clientID: row.text(column + 3),
             senderID: row.id(column + 4), kind: Kind(stored: row.int16(column + 5)), text: row.text(column + 6),
             createdAt: row.time(column + 7), editedAt: row.optional(column + 8) { $0.time },
             deletedAt: row.optional(column + 9) { $0.time })

@@ -40,7 +40,8 @@ import Testing
         change.about = .some("text")
         change.directoryVisible = false
         let changed = try #require(try await world.accounts.updateUser(user.id, change))
-        #expect(changed.displayName == "After" && changed.firstName == "Ada" && changed.about == "text" && changed.lastName == nil)
+        #expect(
+            changed.displayName == "After" && changed.firstName == "Ada" && changed.about == "text" && changed.lastName == nil)
         #expect(!changed.settings.directoryVisible && changed.settings.shareReadReceipts && !changed.profileCompleted)
         var clear = ProfileChange()
         clear.about = .some(nil)
@@ -59,14 +60,16 @@ import Testing
         let start = Timestamp.now
         func rotate(_ spent: TokenHash, _ successor: TokenHash, after: Duration) async throws -> RefreshOutcome {
             try await world.accounts.rotateRefreshToken(
-                spent: spent, successor: successor, at: start + after, expiresAt: start + after + .seconds(60), grace: .seconds(10))
+                spent: spent, successor: successor, at: start + after, expiresAt: start + after + .seconds(60),
+                grace: .seconds(10))
         }
         #expect(try await rotate(tokens[0], tokens[1], after: .seconds(1)).device == device.id)
         #expect(try await rotate(tokens[1], tokens[2], after: .seconds(5)).device == device.id)
         // The answer was lost: the same again, within the grace time.
         #expect(try await rotate(tokens[0], tokens[1], after: .seconds(11)).device == device.id)
         #expect(try await world.accounts.devices(of: user.id).count == 2)
-        #expect(try await world.accounts.devices(of: user.id).contains { $0.id == device.id && $0.lastUsedAt == start + .seconds(5) })
+        #expect(
+            try await world.accounts.devices(of: user.id).contains { $0.id == device.id && $0.lastUsedAt == start + .seconds(5) })
         #expect(try await rotate(.random(), tokens[3], after: .seconds(12)).isUnknown)
         // Later it is a theft: the device goes, and its newest token too.
         guard case .reused(let reused) = try await rotate(tokens[0], tokens[1], after: .seconds(12)) else {

@@ -62,7 +62,9 @@ import Testing
         #expect(try await world.cluster.place([placement(1, a, epoch: 0), placement(2, b, epoch: 0)], term: term))
         #expect(try await world.cluster.place([placement(3, a, epoch: 0)], term: term + 1) == false)
         // Owned already; of another epoch; to a node that is not there.
-        #expect(try await world.cluster.place([placement(1, b, epoch: 1), placement(4, a, epoch: 7), placement(5, node("x"), epoch: 0)], term: term))
+        #expect(
+            try await world.cluster.place(
+                [placement(1, b, epoch: 1), placement(4, a, epoch: 7), placement(5, node("x"), epoch: 0)], term: term))
         var shards = try await world.cluster.view().shards
         #expect(shards[1].owner == a && shards[1].epoch == Epoch(1) && shards[2].owner == b)
         #expect(shards[3].owner == nil && shards[4].owner == nil && shards[5].owner == nil)
@@ -87,7 +89,8 @@ import Testing
         let term = try #require(try await world.cluster.lead(a, displacing: nil, leaseSeconds: 60))
         _ = try await world.cluster.place([placement(1, b, epoch: 0), placement(2, a, epoch: 0)], term: term)
         _ = try await world.cluster.place([placement(2, b, epoch: 1, isMove: true)], term: term)
-        #expect(try await world.cluster.declareDead(b.incarnation, placements: [placement(1, a, epoch: 1)], term: term - 1) == false)
+        #expect(
+            try await world.cluster.declareDead(b.incarnation, placements: [placement(1, a, epoch: 1)], term: term - 1) == false)
         #expect(try await world.cluster.renewLease(b, leaseSeconds: 60))
         #expect(try await world.cluster.declareDead(b.incarnation, placements: [placement(1, a, epoch: 1)], term: term))
         let view = try await world.cluster.view()

@@ -86,7 +86,9 @@ import Testing
         let (id, a, b) = try await world.makeDirect()
         try await lane.send("1", "2", "3", in: id, from: a, first: 1)
         try await lane.send("4", in: id, from: b, first: 4)
-        func unread(_ user: UserID) async throws -> Int? { try await world.conversations.conversation(id, for: user)?.unreadCount }
+        func unread(_ user: UserID) async throws -> Int? {
+            try await world.conversations.conversation(id, for: user)?.unreadCount
+        }
         #expect(try await unread(a) == 1)
         #expect(try await unread(b) == 3)
         _ = try await lane.commit(.position(b, in: id, read: 2, delivered: 2))
@@ -109,7 +111,9 @@ import Testing
         #expect(try await receipts(4) == nil)
         let times = (0..<3).map { Timestamp.now + .seconds($0) }
         _ = try await lane.commit(.position(b, in: id, read: 0, delivered: 2, at: times[0]))
-        #expect(try await receipts(2) == MessageReceipts(status: .delivered, deliveredTo: [.init(userID: b, at: times[0])], seenBy: []))
+        #expect(
+            try await receipts(2)
+                == MessageReceipts(status: .delivered, deliveredTo: [.init(userID: b, at: times[0])], seenBy: []))
         _ = try await lane.commit(.position(b, in: id, read: 1, delivered: 3, at: times[1]))
         _ = try await lane.commit(.position(b, in: id, read: 3, delivered: 3, at: times[2]))
         let first = MessageReceipts(
@@ -126,7 +130,8 @@ import Testing
     }
 
     /// Either of the two may keep read receipts to themselves.
-    @Test(arguments: StoreKind.allCases, [true, false]) func hiddenReadReceipts(_ kind: StoreKind, senderHides: Bool) async throws {
+    @Test(arguments: StoreKind.allCases, [true, false]) func hiddenReadReceipts(_ kind: StoreKind, senderHides: Bool) async throws
+    {
         let world = try await StoreWorld.shared(kind)
         let lane = try await world.makeLane()
         let (id, a, b) = try await world.makeDirect()
@@ -176,7 +181,9 @@ import Testing
             for id in [ids[2], ids[pages], ids[20]] {
                 let head = try #require(try await lane.load([id])[id]).head
                 try await lane.send("again", in: id, from: me, first: head.value + 1, at: start + .seconds(1000 + pages))
-                if pages % 2 == 0 { try await lane.settle(SettleEntry(conversationID: id, head: head.next, lastActivityAt: .now)) }
+                if pages % 2 == 0 {
+                    try await lane.settle(SettleEntry(conversationID: id, head: head.next, lastActivityAt: .now))
+                }
             }
         } while cursor != nil && pages < 20
         #expect(seen == ids.reversed())
@@ -245,19 +252,26 @@ import Testing
         let list = try #require(try await world.conversations.conversations(for: me, cursor: nil, limit: 1, at: .now).nextCursor)
         let token = try await world.conversations.sync(for: me, since: nil, limit: 1).token
         let people = try #require(try await world.accounts.directory(query: nil, caller: me, cursor: nil, limit: 1).nextCursor)
-        var garbage = ["", "\0", "a", "====", "AAAA", "%00", "🐓", String(repeating: "A", count: 100_000), list + "A", String(list.dropLast())]
+        var garbage = [
+            "", "\0", "a", "====", "AAAA", "%00", "🐓", String(repeating: "A", count: 100_000), list + "A",
+            String(list.dropLast()),
+        ]
         // Every change of one character.
         for index in list.indices { garbage.append(list.replacing(at: index, with: list[index] == "A" ? "B" : "A")) }
         for cursor in garbage + [token, people] {
             #expect(
-                await storeErrorCode { _ = try await world.conversations.conversations(for: me, cursor: cursor, limit: 1, at: .now) } == .badCursor)
+                await storeErrorCode {
+                    _ = try await world.conversations.conversations(for: me, cursor: cursor, limit: 1, at: .now)
+                } == .badCursor)
         }
         for cursor in garbage + [list, people] {
-            #expect(await storeErrorCode { _ = try await world.conversations.sync(for: me, since: cursor, limit: 1) } == .badCursor)
+            #expect(
+                await storeErrorCode { _ = try await world.conversations.sync(for: me, since: cursor, limit: 1) } == .badCursor)
         }
         for cursor in garbage + [list, token] {
             #expect(
-                await storeErrorCode { _ = try await world.accounts.directory(query: nil, caller: me, cursor: cursor, limit: 1) } == .badCursor)
+                await storeErrorCode { _ = try await world.accounts.directory(query: nil, caller: me, cursor: cursor, limit: 1) }
+                    == .badCursor)
         }
     }
 }

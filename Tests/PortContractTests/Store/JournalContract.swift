@@ -30,12 +30,14 @@ import Testing
         var ids: [ConversationID] = []
         for _ in 0..<5 { ids.append(try await world.openDirect(a, world.makeUser().id)) }
         _ = try await lane.commit(
-            .messages(["1"], in: ids[0], from: a, first: 1, clientIDs: ["x"]), .messages(["1", "2"], in: ids[1], from: a, first: 1))
+            .messages(["1"], in: ids[0], from: a, first: 1, clientIDs: ["x"]),
+            .messages(["1", "2"], in: ids[1], from: a, first: 1))
 
         let outcomes = try await lane.commit(
             // The client id exists; the position must not be stored either.
             JournalEntry(
-                conversationID: ids[0], messages: JournalEntry.messages(["2"], in: ids[0], from: a, first: 2, clientIDs: ["x"]).messages,
+                conversationID: ids[0],
+                messages: JournalEntry.messages(["2"], in: ids[0], from: a, first: 2, clientIDs: ["x"]).messages,
                 positions: [PositionChange(userID: a, readSeq: Seq(2), deliveredSeq: Seq(2), at: .now)], marksActive: true),
             // Begins too low: the second value is free, and must not be stored without the first.
             .messages(["other", "3"], in: ids[1], from: a, first: 2),
@@ -55,7 +57,8 @@ import Testing
         let (id, a, b) = try await world.makeDirect()
         let other = try await world.openDirect(a, world.makeUser().id)
         let outcomes = try await lane.commit(
-            .messages(["1", "2"], in: id, from: a, first: 1, clientIDs: ["x", "x"]), .messages(["1"], in: other, from: a, first: 1))
+            .messages(["1", "2"], in: id, from: a, first: 1, clientIDs: ["x", "x"]),
+            .messages(["1"], in: other, from: a, first: 1))
         #expect(outcomes == [.conflict, .committed])
         // Another sender's same client id is another message.
         #expect(try await lane.commit(.messages(["1"], in: id, from: a, first: 1, clientIDs: ["x"])) == [.committed])
@@ -78,7 +81,9 @@ import Testing
         let lane = try await world.makeLane()
         let (id, a, b) = try await world.makeDirect()
         _ = try await lane.commit(.messages(["one", "two"], in: id, from: a, first: 1, clientIDs: ["x", "y"]))
-        func key(_ sender: UserID, _ client: String) -> MessageKey { MessageKey(conversationID: id, senderID: sender, clientID: client) }
+        func key(_ sender: UserID, _ client: String) -> MessageKey {
+            MessageKey(conversationID: id, senderID: sender, clientID: client)
+        }
         let stored = try await lane.stored([key(a, "y"), key(b, "x"), key(a, "none"), key(a, "x"), key(a, "y")])
         #expect(stored.map { $0?.text } == ["two", nil, nil, "one", "two"])
         #expect(stored[3]?.seq == Seq(1))
@@ -129,7 +134,9 @@ import Testing
         try await lane.send("one", in: id, from: a, first: 1)
         try await world.cluster.leave(lane.node)
         #expect(await storeErrorCode { try await lane.send("two", in: id, from: a, first: 2) } == .fenced)
-        #expect(await storeErrorCode { try await lane.settle(SettleEntry(conversationID: id, head: Seq(1), lastActivityAt: .now)) } == .fenced)
+        #expect(
+            await storeErrorCode { try await lane.settle(SettleEntry(conversationID: id, head: Seq(1), lastActivityAt: .now)) }
+                == .fenced)
         #expect(try await lane.load([id])[id]?.head == Seq(1))
 
         // A fence that never was.

@@ -55,7 +55,8 @@ import Testing
         #expect(await code { _ = try await Migrator.run(url: url, directory: misnamed) } == .badName)
         #expect(await code { _ = try await Migrator.run(url: url, directory: "/nonexistent") } == .cannotRead)
         #expect(
-            await code { _ = try await Migrator.run(url: "postgresql://postgres@127.0.0.1:1/none", directory: good) } == .cannotConnect)
+            await code { _ = try await Migrator.run(url: "postgresql://postgres@127.0.0.1:1/none", directory: good) }
+                == .cannotConnect)
         for path in [good, changed, between, failing, mended, other, misnamed] { await TemporaryDirectory.remove(path) }
     }
 }

@@ -109,6 +109,27 @@ import Testing
         #expect(try await base.world.cluster.view().nodes.first { $0.identity == hung.node }?.state == .dead)
     }
 
+    /// A change of an older message takes a value of the counter too: an owner that missed it must not give the value to a message.
+    @Test func aChangedMessageTakesItsValue() async throws {
+        let base = try await Base()
+        let lane = try await base.world.makeLane()
+        let (id, a, b) = try await base.world.makeDirect()
+        try await lane.send("one", "two", in: id, from: a, first: 1)
+        let session = try await base.session()
+        try await session.run("UPDATE messages SET change_seq = 3, text = 'edited' WHERE conversation_id = '\(id)' AND seq = 1")
+        #expect(try await lane.load([id])[id]?.head == Seq(3))
+        #expect(try await lane.commit(.messages(["fork"], in: id, from: b, first: 3)) == [.conflict])
+        #expect(try await lane.commit(.messages(["gap"], in: id, from: b, first: 5)) == [.conflict])
+        #expect(try await lane.commit(.messages(["four"], in: id, from: b, first: 4)) == [.committed])
+        let changes = try #require(try await base.world.conversations.changes(of: id, for: b, after: Seq(1), limit: 50))
+        #expect(changes.items.map(\.message.changeSeq.value) == [2, 3, 4] && changes.upToSeq == Seq(4))
+        #expect(changes.items.map(\.message.seq.value) == [2, 1, 4])
+        let first = try #require(try await base.world.conversations.changes(of: id, for: b, after: .zero, limit: 2))
+        #expect(first.items.map(\.message.changeSeq.value) == [2, 3] && first.hasMore)
+        try await lane.settle(SettleEntry(conversationID: id, head: Seq(4), lastActivityAt: .now))
+        #expect(try await lane.load([id])[id]?.isActive == false)
+    }
+
     // MARK: Lost connections
 
     @Test func aCommitWhoseConnectionBreaksIsUnknown() async throws {
@@ -121,7 +142,8 @@ import Testing
         async let commit = Result { try await lane.commit(.position(a, in: id, read: 1, delivered: 1)) }
         try await base.waitForLock(of: lane.node)
         try await blocker.run(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'roost-journal-\(lane.node.incarnation)'")
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'roost-journal-\(lane.node.incarnation)'"
+        )
         let error = await commit.storeError
         #expect(error?.code == .unavailable && error?.outcomeUnknown == true)
         try await blocker.run("ROLLBACK")
@@ -194,8 +216,12 @@ import Testing
                         case 0:
                             let rows = await Result { try await base.pool.query(good) { $0.add(Int64(number)) } }
                             #expect((try? rows.get())?[0].int64(0) == Int64(2 * number))
-                        case 1: #expect([.failed, .unavailable].contains(await storeErrorCode { _ = try await base.pool.query(bad) }))
-                        default: #expect(await storeErrorCode { _ = try await base.pool.query(failing) { $0.add(Int64(0)) } } == .failed)
+                        case 1:
+                            #expect(
+                                [.failed, .unavailable].contains(await storeErrorCode { _ = try await base.pool.query(bad) }))
+                        default:
+                            #expect(
+                                await storeErrorCode { _ = try await base.pool.query(failing) { $0.add(Int64(0)) } } == .failed)
                         }
                     }
                 }
@@ -204,7 +230,9 @@ import Testing
         // Two statements are one transaction: the second's failure undoes the first.
         let name = "undone \(UserID.make())"
         let insert = PostgresStatement("insert", "INSERT INTO cluster_secrets VALUES ($1::text, ''::bytea)")
-        let result = await base.pool.attempt([PostgresCommand(insert) { $0.add(name) }, PostgresCommand(failing) { $0.add(Int64(0)) }])
+        let result = await base.pool.attempt([
+            PostgresCommand(insert) { $0.add(name) }, PostgresCommand(failing) { $0.add(Int64(0)) },
+        ])
         #expect((try? result.get()) == nil)
         let count = PostgresStatement("count", "SELECT count(*) FROM cluster_secrets WHERE name = $1::text")
         #expect(try await base.pool.query(count) { $0.add(name) }[0].int64(0) == 0)
@@ -258,7 +286,9 @@ private struct Base: Sendable {
         observer = try await Session(url: self.url, application: "observer")
     }
 
-    func session(application: String = "session") async throws -> Session { try await Session(url: url, application: application) }
+    func session(application: String = "session") async throws -> Session {
+        try await Session(url: url, application: application)
+    }
 
     func lockWaits(application: String) async throws -> Int {
         let statement = PostgresStatement(
@@ -275,7 +305,9 @@ private struct Base: Sendable {
         try await eventually("a session waits for a lock") { try await lockWaits(application: application) > 0 }
     }
 
-    func waitForLock(of node: NodeIdentity) async throws { try await waitForLock(application: "roost-journal-\(node.incarnation)") }
+    func waitForLock(of node: NodeIdentity) async throws {
+        try await waitForLock(application: "roost-journal-\(node.incarnation)")
+    }
 }
 
 /// One connection, for a test's own transactions.

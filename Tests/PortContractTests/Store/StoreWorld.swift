@@ -57,7 +57,8 @@ struct StoreWorld: Sendable {
         try await PostgresProcess.make(durable: false, settings: ["max_connections": "400"])
     }
 
-    static let migrations = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../migrations").standardized.path()
+    static let migrations = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../../migrations")
+        .standardized.path()
 
     static func postgres(
         configuration: PostgresConfiguration, connections: Int
@@ -143,9 +144,12 @@ final class JournalLane: @unchecked Sendable {
         Task { await loop.stop() }
     }
 
-    private func call<Value>(_ body: @escaping (any Journal, @escaping (Result<Value, StoreError>) -> Void) -> Void) async throws -> Value {
+    private func call<Value>(_ body: @escaping (any Journal, @escaping (Result<Value, StoreError>) -> Void) -> Void) async throws
+        -> Value
+    {
         let body = UncheckedSendable(body)
-        return try await withCheckedContinuation { (continuation: CheckedContinuation<UncheckedSendable<Result<Value, StoreError>>, Never>) in
+        return try await withCheckedContinuation {
+            (continuation: CheckedContinuation<UncheckedSendable<Result<Value, StoreError>>, Never>) in
             loop.run { [self] in body.value(journal) { continuation.resume(returning: UncheckedSendable($0)) } }
         }.value.get()
     }
@@ -163,7 +167,9 @@ final class JournalLane: @unchecked Sendable {
 
     func stored(_ keys: [MessageKey]) async throws -> [Message?] { try await call { $0.storedMessages(keys, completion: $1) } }
 
-    func settle(_ entries: SettleEntry...) async throws { try await call { [fence] in $0.settle(entries, fence: fence, completion: $1) } }
+    func settle(_ entries: SettleEntry...) async throws {
+        try await call { [fence] in $0.settle(entries, fence: fence, completion: $1) }
+    }
 
     func recent(_ shards: [Int], since: Timestamp) async throws -> [RecentMessage] {
         try await call { $0.recentMessages(inShards: shards, since: since, completion: $1) }
@@ -191,7 +197,8 @@ extension JournalEntry {
         let messages = texts.enumerated().map { index, text in
             Message(
                 conversationID: conversation, seq: Seq(first + Int64(index)), changeSeq: Seq(first + Int64(index)),
-                clientID: clientIDs?[index] ?? "c\(first + Int64(index))-\(UserID.make())", senderID: sender, kind: .text, text: text,
+                clientID: clientIDs?[index] ?? "c\(first + Int64(index))-\(UserID.make())", senderID: sender, kind: .text,
+                text: text,
                 createdAt: time)
         }
         return JournalEntry(conversationID: conversation, messages: messages, positions: [], marksActive: marksActive)
@@ -202,7 +209,8 @@ extension JournalEntry {
     ) -> JournalEntry {
         JournalEntry(
             conversationID: conversation, messages: [],
-            positions: [PositionChange(userID: user, readSeq: Seq(read), deliveredSeq: Seq(delivered), at: time)], marksActive: false)
+            positions: [PositionChange(userID: user, readSeq: Seq(read), deliveredSeq: Seq(delivered), at: time)],
+            marksActive: false)
     }
 }
 
