@@ -16,8 +16,15 @@ public final class Lane: @unchecked Sendable {
     private let wallClock: @Sendable () -> Timestamp
     private var activations: [ActorAddress: any HostedActor] = [:]
     private var factories: [ShardKind: Factory] = [:]
-    /// Shards that are about to move: nothing is admitted for them, though the table still names this node.
-    private var closed: Set<ShardID> = []
+    /// Shards that are about to move, or that a leaving node gives up: nothing is admitted for them, though the table still names
+    /// this node.
+    private var closed: [ShardID: Closing] = [:]
+
+    /// What the table said of a shard when it was closed.
+    private struct Closing {
+        let epoch: Epoch
+        let wasMoving: Bool
+    }
 
     public var loop: EventLoop { endpoint.loop }
 
@@ -40,7 +47,7 @@ public final class Lane: @unchecked Sendable {
         let routing = endpoint.routing
         guard routing.isServing else { return answer(call, .failure(.unavailable)) }
         guard routing.isOwnedHere(call.address.shard),
-            !closed.contains(call.address.shard), let actor = activation(of: call.address)
+            closed[call.address.shard] == nil, let actor = activation(of: call.address)
         else { return answer(call, .notOwner) }
         if call.verb == CommonVerb.perform {
             system.perform(call, on: actor, lane: self)
@@ -106,19 +113,22 @@ public final class Lane: @unchecked Sendable {
 
     /// Stops admission to `shards` and retires their actors; `done` runs on the lane once the last one has finished.
     func close(_ shards: Set<ShardID>, _ done: @escaping () -> Void) {
-        closed.formUnion(shards)
+        let table = endpoint.routing.table
+        for shard in shards {
+            closed[shard] = Closing(epoch: table.epoch(of: shard), wasMoving: table.target(of: shard) != nil)
+        }
         retire(where: { shards.contains($0.shard) }, done)
     }
 
-    /// Drops what this node no longer owns, and opens what it was given again.
+    /// Drops what this node no longer owns, and opens what it was given again or whose move was called off.
     func routingChanged() {
         let routing = endpoint.routing
-        closed = closed.filter { routing.isOwnedHere($0) }
+        closed = closed.filter { shard, closing in
+            let isCalledOff = closing.wasMoving && routing.table.target(of: shard) == nil
+            return routing.isOwnedHere(shard) && routing.table.epoch(of: shard) == closing.epoch && !isCalledOff
+        }
         retire(where: { !routing.isOwnedHere($0.shard) }, {})
     }
-
-    /// Shards whose move was called off.
-    func reopen(_ shards: Set<ShardID>) { closed.subtract(shards) }
 
     /// Retires every actor: this incarnation is over.
     func retireAll(_ done: @escaping () -> Void = {}) {

@@ -16,7 +16,8 @@ public protocol ClusterDelegate: AnyObject, Sendable {
     /// Whether the lease lets this node serve, after each change. Must not block.
     func servingChanged(_ isServing: Bool)
 
-    /// Stop taking commands for these shards, and return when none is in flight. They are then handed over; they serve here again
-    /// only when a later view gains them, under another epoch. May be asked again for shards that are quiet already.
+    /// Stop taking commands for these shards, and return when none is in flight. They are then handed over. They serve here again
+    /// when a later view has them here under another epoch, or without the target that they had: the move was called off.
+    /// May be asked again for shards that are quiet already.
     func quiesce(_ shards: [ShardID]) async
 }

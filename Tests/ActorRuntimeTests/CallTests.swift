@@ -101,6 +101,31 @@ import Testing
         }
     }
 
+    @Test func aShardWhoseMoveIsCalledOffOpensAgain() async throws {
+        try await withCluster(2) { cluster in
+            cluster.own(0, movingTo: 1)
+            let id = ConversationID.make()
+            _ = await cluster.call(id, [1], from: 0)
+            await cluster.members[0].system.close(Set([ShardID(of: id)]))
+            async let answer = cluster.call(id, [2], from: 0)
+            cluster.own(0)
+            #expect(await answer == .success([1, 2]))
+        }
+    }
+
+    @Test func aShardThatComesBackUnderAnotherEpochOpensAgain() async throws {
+        try await withCluster(2) { cluster in
+            cluster.own(0, movingTo: 1)
+            let id = ConversationID.make()
+            _ = await cluster.call(id, [1], from: 0)
+            await cluster.members[0].system.close(Set([ShardID(of: id)]))
+            async let answer = cluster.call(id, [2], from: 0)
+            // Released and given back, between two views of this node, and on the move already.
+            cluster.own(0, epoch: 3, movingTo: 1)
+            #expect(await answer == .success([1, 2]))
+        }
+    }
+
     @Test func aNodeThatMayNotServeSaysSo() async throws {
         try await withCluster(1) { cluster in
             cluster.own(0)

@@ -50,11 +50,13 @@ final class ClusterFixture: Sendable {
         for member in members { member.bus.observe { body(member.system, $0) } }
     }
 
-    /// Gives all conversation shards to one member, in every member's view or only in those of `viewers`.
-    func own(_ owner: Int, epoch: Int64 = 1, live: [Int]? = nil, viewers: [Int]? = nil) {
+    /// Gives all conversation shards to one member, moving to `target` if given, in every member's view or only in those of
+    /// `viewers`.
+    func own(_ owner: Int, epoch: Int64 = 1, movingTo target: Int? = nil, live: [Int]? = nil, viewers: [Int]? = nil) {
         let records = (0..<ShardKind.conversation.count).map {
             ShardRecord(
-                id: ShardID(kind: .conversation, number: $0), owner: members[owner].identity, epoch: Epoch(epoch), target: nil)
+                id: ShardID(kind: .conversation, number: $0), owner: members[owner].identity, epoch: Epoch(epoch),
+                target: target.map { members[$0].identity })
         }
         let live = Set((live ?? Array(members.indices)).map { members[$0].identity })
         for viewer in viewers ?? Array(members.indices) {
