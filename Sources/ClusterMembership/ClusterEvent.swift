@@ -12,8 +12,6 @@ enum ClusterEvent: Sendable {
     case hint([UInt8])
     case probed(reply: @Sendable ([UInt8]) -> Void)
     case bus(BusEvent)
-    /// Something showed that the view may be old.
-    case staleView
 
     // Ends of errands.
     case registered(NodeIdentity, startedAt: Duration)
@@ -29,6 +27,7 @@ enum ClusterEvent: Sendable {
     case probeEnded(NodeIdentity, of: NodeIdentity, answered: Bool)
 
     // From the owner of the node.
+    case refresh
     case leave
     case quiescedToLeave(NodeIdentity)
     case left

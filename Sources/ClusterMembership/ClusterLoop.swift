@@ -14,6 +14,7 @@ final class ClusterLoop {
     private var wasServing = false
     private var wasLeading = false
     private var isLeaving = false
+    private var isRefreshDue = false
     private var hasEnded = false
     private var probeSubscription: (any BusSubscription)?
     /// Ends of errands that came while frozen.
@@ -73,6 +74,8 @@ final class ClusterLoop {
                 node.mailbox.post(.leave)
             } else if event.isEndOfErrand {
                 held.append(event)
+            } else if case .refresh = event {
+                isRefreshDue = true
             }
             return
         }
@@ -87,14 +90,13 @@ final class ClusterLoop {
         for event: ClusterEvent, at now: Duration, _ group: inout DiscardingTaskGroup
     ) -> [MembershipAction] {
         switch event {
-        case .tick: return noticeBus(at: now) + machine.tick(at: now)
+        case .tick: return noticeBus(at: now) + refresh(at: now) + machine.tick(at: now)
         case .heartbeat(let bytes):
             guard let heartbeat = ClusterWire.heartbeat(bytes) else { return malformed() }
             return machine.received(heartbeat, at: now)
         case .hint(let bytes):
             guard let version = ClusterWire.viewVersion(bytes) else { return malformed() }
             return machine.received(hint: version, at: now)
-        case .staleView: return machine.received(hint: .max, at: now)
         case .probed(let reply):
             reply([1])
             return []
@@ -134,6 +136,9 @@ final class ClusterLoop {
             return machine.releaseEnded(identity, shards, outcome, at: now)
         case .probeEnded(let identity, let peer, let answered):
             return machine.probeEnded(identity, of: peer, answered: answered, at: now)
+        case .refresh:
+            isRefreshDue = true
+            return []
         case .leave:
             beginLeaving()
             return []
@@ -149,6 +154,14 @@ final class ClusterLoop {
             held = []
             return events.flatMap { event in self.actions(for: event, at: now, &group) }
         }
+    }
+
+    /// At most once a tick, however many commands are refused.
+    private func refresh(at now: Duration) -> [MembershipAction] {
+        guard isRefreshDue else { return [] }
+        isRefreshDue = false
+        node.isRefreshWanted.store(false, ordering: .relaxed)
+        return machine.received(hint: .max, at: now)
     }
 
     private func malformed() -> [MembershipAction] {
@@ -299,7 +312,7 @@ extension ClusterEvent {
         case .registered, .registrationFailed, .announced, .renewed, .polled, .loaded, .led, .performed, .quiesced, .released,
             .probeEnded, .quiescedToLeave, .left, .thaw:
             true
-        case .tick, .heartbeat, .hint, .probed, .bus, .staleView, .leave: false
+        case .tick, .heartbeat, .hint, .probed, .bus, .refresh, .leave: false
         }
     }
 }

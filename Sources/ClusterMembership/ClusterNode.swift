@@ -27,6 +27,8 @@ public final class ClusterNode: Service {
     /// Nanoseconds of `time` until which this node may serve.
     private let servingUntil = Atomic<Int64>(.min)
     private let frozen = Atomic<Bool>(false)
+    /// A wish that the loop has not seen to yet: one at a time waits in the mailbox.
+    let isRefreshWanted = Atomic<Bool>(false)
     /// Errands of the store under way, for tests that wait for quiet.
     let errandCount = Atomic<Int>(0)
     /// Calls of the delegate under way or waiting.
@@ -93,6 +95,11 @@ public final class ClusterNode: Service {
         return (node.identity, view.leaderTerm)
     }
 
+    /// Loads the view soon: somebody who knows a newer one refused a command. May be called as often as that happens.
+    public func refreshView() {
+        if !isRefreshWanted.exchange(true, ordering: .relaxed) { mailbox.post(.refresh) }
+    }
+
     // MARK: Service
 
     /// Joins, and returns when the delegate has the first view. Waits as long as the bus or the database is away.
@@ -154,9 +161,6 @@ public final class ClusterNode: Service {
     func offer(_ event: ClusterEvent) {
         if !mailbox.offer(event) { metrics.dropped.increment() }
     }
-
-    /// Loads the view soon: a call met a node that does not own its shard. One call in a while is enough.
-    public func refreshView() { offer(.staleView) }
 
     // MARK: For the loop
 

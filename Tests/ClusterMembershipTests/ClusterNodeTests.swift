@@ -174,6 +174,20 @@ import Testing
         await cluster.stopAll()
     }
 
+    @Test func aRefreshFindsWhatNoHintTold() async {
+        let cluster = await three()
+        let node = cluster["node1"].node
+        let before = node.currentView!.version
+        cluster.store.state.withLock { state in
+            _ = state.store.place([], term: state.store.term)
+        }
+        node.refreshView()
+        node.refreshView()
+        await cluster.run(.milliseconds(100))
+        #expect(node.currentView!.version == before + 1)
+        await cluster.stopAll()
+    }
+
     @Test func garbageOnTheBusIsCountedAndIgnored() async throws {
         let cluster = await three()
         let stranger = DirectBus(cluster.hub)
