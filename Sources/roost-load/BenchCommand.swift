@@ -20,7 +20,7 @@ struct BenchCommand: Sendable {
 
         let idle = try await IdleCommand(
             options: changed { $0.clients = options.isShort ? min(200, options.idleClients) : options.idleClients },
-            surroundings: surroundings, context: context, stop: stop
+            surroundings: surroundings, context: context, stop: stop, announces: false
         ).run()
         Output.complain(idle.summary)
         isClean = isClean && idle.isClean

@@ -11,6 +11,8 @@ struct IdleCommand: Sendable {
     let surroundings: Surroundings
     let context: ClientLoop
     let stop: StopSignal
+    /// Prints the line that says that the sockets are open.
+    var announces = true
 
     func run() async throws -> IdleReport {
         let api = NodeAPI(surroundings.targets, context: context, connections: options.accountConcurrency)
@@ -29,7 +31,9 @@ struct IdleCommand: Sendable {
             try await Task.sleep(for: .milliseconds(20))
         }
         report.openSeconds = Double((MonotonicTime.now - start).nanoseconds) / 1e9
-        Output.print(JSONText.object([("event", .string("started")), ("clients", .int(options.clients))]).text + "\n")
+        if announces {
+            Output.print(JSONText.object([("event", .string("started")), ("clients", .int(options.clients))]).text + "\n")
+        }
         await stop.wait(seconds: options.untilStopped ? nil : options.seconds)
         report.alive = await count(crowd) { $0.alive }
         report.breaks = await count(crowd) { $0.breaks }
