@@ -85,10 +85,10 @@ final class Cluster: Sendable {
         }
     }
 
-    /// The URL of the node of that number, from 1; numbers beyond the last begin again.
+    /// The URL of the node of that number, from 1; 0 is the last one, and numbers beyond that begin again.
     func url(_ number: Int) throws -> String {
         let nodes = try nodes()
-        return nodes[(number - 1) % nodes.count].url
+        return nodes[(number + nodes.count - 1) % nodes.count].url
     }
 
     /// Sends a signal to a node: SIGKILL, SIGSTOP, SIGCONT.
