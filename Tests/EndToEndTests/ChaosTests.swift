@@ -161,6 +161,32 @@ extension EndToEnd {
             try await cluster.up()
         }
 
+        @Test func ofTwoOwnersTheDatabaseRefusesTheStaleOne() async throws {
+            let (alice, bob, chat) = try await pair()
+            let cluster = alice.cluster
+            for number in 1...3 { _ = try await alice.post("\(number)", to: chat).expect(201) }
+            let owner = try await self.owner(of: chat, in: cluster)
+            let others = [1, 2, 3].filter { $0 != owner }
+            // A test hook makes the owner stand still in what concerns its lease, and yet serve as though that were good.
+            try await cluster.hook("freeze", node: owner)
+            try await eventually("another node owns the conversation", within: .seconds(30)) {
+                try await self.owner(of: chat, in: cluster) != owner
+            }
+            let taken = try await bob.at(others[0]).postInTheEnd("4", to: chat, within: .seconds(30))
+            #expect(taken.json["seq"] == 4)
+            let refusals = "roost_journal_fenced_total"
+            let before = try await cluster.metric(refusals, node: owner)
+            let stale = try await alice.at(owner).post("stale", to: chat, clientID: "stale")
+            #expect(stale.status == 503 && stale.code == "unavailable", "\(stale)")
+            #expect(try await cluster.metric(refusals, node: owner) > before)
+            #expect(try await bob.at(others[1]).history(chat).texts == ["1", "2", "3", "4"])
+            try await cluster.hook("thaw", node: owner)
+            try await cluster.up()
+            // The same send again is a send like any other.
+            let again = try await alice.at(owner).postInTheEnd("stale", to: chat, clientID: "stale", within: .seconds(30))
+            #expect(again.json["seq"] == 5)
+        }
+
         @Test func theLeaderRestartedAgainAndAgainLeavesEveryNodeWithActors() async throws {
             let cluster = try await Cluster.shared()
             for _ in 0..<(Limits.isLong ? 10 : 3) {

@@ -101,6 +101,22 @@ final class Cluster: Sendable {
         (try? await HTTP.call("GET", url(number), "/readyz", patience: 5))?.status == 200
     }
 
+    // MARK: The operators' listener
+
+    /// A hook for tests: `freeze`, `thaw`.
+    func hook(_ name: String, node: Int) async throws {
+        let token = try file()["adminToken"].string
+        _ = try await HTTP.call("POST", nodes()[node - 1].adminURL, "/admin/v1/test/\(name)", token: token).expect(200, 202, 204)
+    }
+
+    /// The sum of a metric over its labels.
+    func metric(_ name: String, node: Int) async throws -> Double {
+        let answer = try await HTTP.call("GET", nodes()[node - 1].adminURL, "/metrics").expect(200)
+        return String(decoding: answer.bytes, as: UTF8.self).split(separator: "\n")
+            .filter { $0.hasPrefix(name + " ") || $0.hasPrefix(name + "{") }
+            .reduce(0) { $0 + ($1.split(separator: " ").last.flatMap { Double($0) } ?? 0) }
+    }
+
     // MARK: The database
 
     /// Rows of fields, as text.
