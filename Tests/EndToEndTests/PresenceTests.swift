@@ -65,8 +65,13 @@ extension EndToEnd {
             try await expect("away", of: phone, at: observer)
             try onPhone.close()
             try await expect("offline", of: phone, at: observer)
-            let asked = try await alice.call("GET", "/v1/presence?userIds=\(phone.id)").expect(200).json["items"][0]
-            #expect(asked["state"] == "offline" && asked["lastSeenAt"].string != nil)
+            let last = try #require(observer.events("presence").last)
+            #expect(last["presence"]["lastSeenAt"].string != nil)
+            // The time is stored a second's worth at a time.
+            try await eventually("it was seen lately, over REST too") {
+                let asked = try await alice.call("GET", "/v1/presence?userIds=\(phone.id)").expect(200).json["items"][0]
+                return asked["state"] == "offline" && asked["lastSeenAt"].string != nil
+            }
         }
 
         @Test func strangersAreLeftOut() async throws {

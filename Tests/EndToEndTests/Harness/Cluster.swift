@@ -72,6 +72,12 @@ final class Cluster: Sendable {
         try await Shell.run(["\(Self.root)/cluster/service", verb, name, "--data", data])
     }
 
+    /// The path of one of the programs that the nodes were started from.
+    func program(_ name: String) throws -> String {
+        let build = try String(contentsOf: URL(filePath: "\(data)/bin/current"), encoding: .utf8)
+        return "\(data)/bin/\(build.trimmingCharacters(in: .newlines))/\(name)"
+    }
+
     // MARK: What cluster.json says now
 
     func file() throws -> JSON { try JSON(Data(contentsOf: URL(filePath: "\(data)/cluster.json"))) }

@@ -37,6 +37,14 @@ enum JSON: Sendable, Hashable {
 
     var string: String? { if case .string(let value) = self { value } else { nil } }
     var int: Int? { if case .int(let value) = self { value } else { nil } }
+    /// A number, whole or not.
+    var double: Double? {
+        switch self {
+        case .int(let value): Double(value)
+        case .double(let value): value
+        case .null, .bool, .string, .array, .object: nil
+        }
+    }
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// The items of an array; none of anything else.
     var items: [JSON] { if case .array(let value) = self { value } else { [] } }
