@@ -245,7 +245,21 @@ public distributed actor ConversationActor: HostedActor {
         answersNotOwner = error.code == .fenced
         advance { $0.failed(.unavailable, outcomeUnknown: error.outcomeUnknown) }
         answersNotOwner = false
+        if error.isRetryable { checkLater() }
     }
+
+    /// What was written without our hearing of it has told nobody: once the database is back it is looked at, even if nobody calls.
+    private func checkLater() {
+        guard !isCheckScheduled, retirement == nil else { return }
+        isCheckScheduled = true
+        lane.loop.schedule(after: .seconds(1)) { [self] in
+            isCheckScheduled = false
+            guard case .awake(let state) = phase, state.isFree, retirement == nil else { return }
+            advance { [now = context.now()] in $0.decide([], now: now) }
+        }
+    }
+
+    private var isCheckScheduled = false
 
     /// While true, failures are answered with `notOwner`, so that callers look for the owner instead of giving up.
     private var answersNotOwner = false
