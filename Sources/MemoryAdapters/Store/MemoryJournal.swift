@@ -123,7 +123,7 @@ extension MemoryTables {
                     userID: member.userID, role: member.role, joinedAt: member.joinedAt, readSeq: member.readSeq,
                     deliveredSeq: member.deliveredSeq,
                     sharesReadReceipts: users[member.userID]?.user.settings.shareReadReceipts ?? true)
-            }, isActive: row.isActive, isReadOnly: row.isReadOnly)
+            }, isActive: row.isActive, isReadOnly: row.isReadOnly, lastMessageAt: row.messages.last?.message.createdAt)
     }
 
     /// All of an entry or nothing.

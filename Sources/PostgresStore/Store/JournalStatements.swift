@@ -151,9 +151,10 @@ enum JournalStatements {
         "load",
         """
         SELECT c.id, c.kind, c.is_active, c.is_read_only, c.head,
-            m.user_id, m.role, m.joined_at, m.read_seq, m.delivered_seq, COALESCE(u.share_read_receipts, true)
+            m.user_id, m.role, m.joined_at, m.read_seq, m.delivered_seq, COALESCE(u.share_read_receipts, true), c.last_message_at
         FROM (
-            SELECT c.id, c.kind, c.is_active, c.is_read_only, \(ConversationSQL.head("c")) AS head
+            SELECT c.id, c.kind, c.is_active, c.is_read_only, \(ConversationSQL.head("c")) AS head,
+                (SELECT n.created_at FROM messages n WHERE n.conversation_id = c.id ORDER BY n.seq DESC LIMIT 1) AS last_message_at
             FROM conversations c WHERE c.id = ANY($1::uuid[]) OFFSET 0
         ) c
         LEFT JOIN members m ON m.conversation_id = c.id

@@ -127,7 +127,7 @@ public final class PostgresJournal: Journal, @unchecked Sendable {
             }
             result[id] = ConversationSnapshot(
                 id: id, kind: ConversationKind(stored: row.int16(1)), head: row.seq(4), members: members, isActive: row.bool(2),
-                isReadOnly: row.bool(3))
+                isReadOnly: row.bool(3), lastMessageAt: row.isNull(11) ? nil : row.time(11))
         }
         return result
     }
