@@ -45,25 +45,31 @@ let package = Package(
         .target(name: "ActorRuntime", dependencies: ["ClusterCore", "EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(
             name: "ChatActors",
-            dependencies: ["ActorRuntime", "ClusterCore", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime"]),
+            dependencies: [
+                "ActorRuntime", "ClusterCore", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime",
+            ]),
         .target(
             name: "Gateway",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ConversationCore", "CSodium", "EdgeCodec", "EdgeServer", "EventLoop", "Ports", "RoostModel",
+                "ActorRuntime", "ChatActors", "ConversationCore", "CSodium", "EdgeCodec", "EdgeServer", "EventLoop", "Ports",
+                "RoostModel",
                 "RoostProtocol", "Runtime",
             ]),
-        .target(name: "RoostClient", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "RoostModel", "RoostProtocol", "Runtime"]),
+        .target(
+            name: "RoostClient", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "RoostModel", "RoostProtocol", "Runtime"]),
 
         // Executables.
         .executableTarget(
             name: "roostd",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus", "Ports",
+                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus",
+                "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
-        .executableTarget(name: "roost-bench-journal", dependencies: ["EventLoop", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
+        .executableTarget(
+            name: "roost-bench-journal", dependencies: ["EventLoop", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
         .executableTarget(
             name: "roost-load",
@@ -98,7 +104,9 @@ let package = Package(
         // One suite against the memory twins and the real adapters.
         .testTarget(
             name: "PortContractTests",
-            dependencies: ["EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime", "TestSupport"]),
+            dependencies: [
+                "EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime", "TestSupport",
+            ]),
 
         // A whole cluster: real PostgreSQL, NATS, processes and sockets.
         .testTarget(

@@ -68,7 +68,8 @@ public final class Endpoint: @unchecked Sendable {
         if routing.isHere(owner) {
             localCalls[lane].append(
                 InboundCall(
-                    address: call.address, verb: call.verb, payload: call.payload, id: ticket.id, origin: .local(endpoint: index)))
+                    address: call.address, verb: call.verb, payload: call.payload, id: ticket.id, origin: .local(endpoint: index))
+            )
         } else if system.busIsConnected {
             courier.add(
                 .call(CallFrame(id: ticket.id, address: call.address, verb: call.verb, payload: call.payload)),
@@ -205,7 +206,8 @@ public final class Endpoint: @unchecked Sendable {
     private var header: BatchHeader {
         // Before joining nothing is sent; the placeholder never leaves the process.
         BatchHeader(
-            sender: routing.identity ?? NodeIdentity(name: "-", incarnation: IncarnationID(high: 0, low: 0)), endpoint: UInt16(index))
+            sender: routing.identity ?? NodeIdentity(name: "-", incarnation: IncarnationID(high: 0, low: 0)),
+            endpoint: UInt16(index))
     }
 
     private func scheduleFlush() {

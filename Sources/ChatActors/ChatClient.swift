@@ -84,10 +84,12 @@ public struct ChatClient: Sendable {
     ///
     /// - Parameter known: what this node was told last; a fresh owner shows no less until sessions had time to attach again.
     public func watch(
-        _ user: UserID, known: PresenceState?, from endpoint: Endpoint, completion: @escaping (Result<PresenceFact, RoostError>) -> Void
+        _ user: UserID, known: PresenceState?, from endpoint: Endpoint,
+        completion: @escaping (Result<PresenceFact, RoostError>) -> Void
     ) {
         endpoint.call(
-            ActorAddress(user), verb: PresenceVerb.watch.rawValue, payload: WatchRequest(known: known).encoded(), timeout: Self.timeout
+            ActorAddress(user), verb: PresenceVerb.watch.rawValue, payload: WatchRequest(known: known).encoded(),
+            timeout: Self.timeout
         ) {
             completion(Self.decode($0) { (bytes) throws(ByteReader.Truncated) in try PresenceFact(bytes) })
         }

@@ -15,10 +15,13 @@ final class Listener: Service {
         self.name = name
         self.logger = logger
         server = EdgeServer(
-            configuration: EdgeConfiguration(host: configuration[host], port: configuration[port]), loops: loops, handler: handler)
+            configuration: EdgeConfiguration(host: configuration[host], port: configuration[port]), loops: loops, handler: handler
+        )
         let edge = server.metrics
         let labels: Metrics.Labels = ["listener": name]
-        metrics.gauge("roost_edge_connections", help: "Open connections.", labels: labels) { Double(edge.snapshot().connectionsOpen) }
+        metrics.gauge("roost_edge_connections", help: "Open connections.", labels: labels) {
+            Double(edge.snapshot().connectionsOpen)
+        }
         metrics.counter("roost_edge_requests_total", help: "HTTP requests.", labels: labels) { Double(edge.snapshot().requests) }
         metrics.counter("roost_edge_faults_total", help: "Requests refused by the server itself.", labels: labels) {
             Double(edge.snapshot().faults)

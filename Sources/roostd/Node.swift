@@ -73,7 +73,8 @@ final class Node: Sendable {
 
         // Membership.
         let membership = ClusterNode(
-            NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool), bus: bus,
+            NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool),
+            bus: bus,
             onDisplaced: { error in failure.withLock { $0 }?.fail("cluster", error) }, logger: logger, metrics: metrics)
         membership.attach(ClusterBridge(chat: chat, registry: registry, watches: watches, logger: logger.labelled("cluster")))
         links.connect(watches: watches, signals: signalHandler, refreshView: { membership.refreshView() })
@@ -95,7 +96,8 @@ final class Node: Sendable {
         group = ServiceGroup(
             [
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
-                ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen, authenticator,
+                ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen,
+                authenticator,
                 ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),
                 Listener(
                     "admin", host: NodeSettings.adminHost, port: NodeSettings.adminPort, configuration, loops: [loops.store],

@@ -15,7 +15,8 @@ enum NodeSettings {
         "ROOST_HOST", default: "127.0.0.1", help: "the address that the public listener binds")
     static let port = Setting<Int>.port("ROOST_PORT", default: 8080, help: "the public port: HTTP API and WebSocket")
     static let url = Setting<String>.url(
-        "ROOST_URL", default: nil, schemes: ["http", "https"], help: "how clients reach this node; from host and port where not given"
+        "ROOST_URL", default: nil, schemes: ["http", "https"],
+        help: "how clients reach this node; from host and port where not given"
     ).optional
     static let adminHost = Setting<String>.string(
         "ROOST_ADMIN_HOST", default: "127.0.0.1", help: "the address that the admin listener binds")

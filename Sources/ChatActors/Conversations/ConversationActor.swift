@@ -164,7 +164,9 @@ public distributed actor ConversationActor: HostedActor {
 
     /// Does what the state machine says: answers, tells, then reads or writes.
     private func take(_ step: ConversationStep) {
-        if let missed = step.missed, let members = state?.memberIDs { context.announceMissed(conversationID, missed, to: members) }
+        if let missed = step.missed, let members = state?.memberIDs {
+            context.announceMissed(conversationID, missed, to: members)
+        }
         var encoded: [Seq: [UInt8]] = [:]
         func json(_ message: Message) -> [UInt8] {
             if let known = encoded[message.seq] { return known }
@@ -317,7 +319,8 @@ public distributed actor ConversationActor: HostedActor {
     private func tell(_ kind: FanoutEvent.Kind, _ seq: Seq, _ recipients: [UserID], _ payload: [UInt8]) {
         guard !recipients.isEmpty else { return }
         context.fanout.send(
-            FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload), from: lane)
+            FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload),
+            from: lane)
     }
 
     // MARK: Typing
