@@ -28,7 +28,7 @@ public distributed actor ConversationActor: HostedActor {
     }
 
     private let context: ChatLane
-    private let lane: Lane
+    let lane: Lane
     private var phase: Phase = .loading
     private var mailbox: [InboundCall] = []
     private var waiting: [ReplyToken: InboundCall] = [:]
@@ -36,7 +36,7 @@ public distributed actor ConversationActor: HostedActor {
     private var isTurnScheduled = false
     private var retirement: (@Sendable () -> Void)?
     private var lastUse: Timestamp
-    private var typists = Typists()
+    var typists = Typists()
 
     init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
         self.actorSystem = actorSystem
@@ -45,7 +45,7 @@ public distributed actor ConversationActor: HostedActor {
         lastUse = context.now()
     }
 
-    private var conversationID: ConversationID { id.conversationID }
+    var conversationID: ConversationID { id.conversationID }
 
     // MARK: Calls
 
@@ -279,7 +279,7 @@ public distributed actor ConversationActor: HostedActor {
         scheduleTurn()
     }
 
-    private var state: ConversationState? {
+    var state: ConversationState? {
         if case .awake(let state) = phase { state } else { nil }
     }
 
@@ -316,40 +316,12 @@ public distributed actor ConversationActor: HostedActor {
         }
     }
 
-    private func tell(_ kind: FanoutEvent.Kind, _ seq: Seq, _ recipients: [UserID], _ payload: [UInt8]) {
+    func tell(_ kind: FanoutEvent.Kind, _ seq: Seq, _ recipients: [UserID], _ payload: [UInt8]) {
         guard !recipients.isEmpty else { return }
         context.fanout.send(
             FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload),
             from: lane)
     }
-
-    // MARK: Typing
-
-    private func setTyping(_ user: UserID, _ isActive: Bool, _ recipients: [UserID]) {
-        perform(typists.set(user, isActive: isActive, at: Self.clock), of: user, recipients)
-    }
-
-    private func stopTyping(_ user: UserID, _ state: ConversationState) {
-        guard typists.contains(user), let recipients = state.typingRecipients(of: user) else { return }
-        setTyping(user, false, recipients)
-    }
-
-    private func perform(_ actions: [TypingIndicator.Action], of user: UserID, _ recipients: [UserID]) {
-        for action in actions {
-            switch action {
-            case .announce(let isActive):
-                tell(
-                    .plain, .zero, recipients,
-                    ServerEvent.typing(conversationID: conversationID, userID: user, isActive: isActive))
-            case .scheduleWake(let time):
-                lane.loop.schedule(after: time - Self.clock) { [self] in
-                    perform(typists.woke(user, at: Self.clock), of: user, state?.typingRecipients(of: user) ?? [])
-                }
-            }
-        }
-    }
-
-    private static var clock: Duration { .nanoseconds(MonotonicTime.now.nanoseconds) }
 
     // MARK: The lane's questions
 

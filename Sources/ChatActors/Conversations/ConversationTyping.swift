@@ -1,0 +1,33 @@
+import ConversationCore
+import EventLoop
+import RoostModel
+import RoostProtocol
+
+/// Who types: never stored, and told to the other members only.
+extension ConversationActor {
+    func setTyping(_ user: UserID, _ isActive: Bool, _ recipients: [UserID]) {
+        perform(typists.set(user, isActive: isActive, at: Self.clock), of: user, recipients)
+    }
+
+    func stopTyping(_ user: UserID, _ state: ConversationState) {
+        guard typists.contains(user), let recipients = state.typingRecipients(of: user) else { return }
+        setTyping(user, false, recipients)
+    }
+
+    private func perform(_ actions: [TypingIndicator.Action], of user: UserID, _ recipients: [UserID]) {
+        for action in actions {
+            switch action {
+            case .announce(let isActive):
+                tell(
+                    .plain, .zero, recipients,
+                    ServerEvent.typing(conversationID: conversationID, userID: user, isActive: isActive))
+            case .scheduleWake(let time):
+                lane.loop.schedule(after: time - Self.clock) { [self] in
+                    perform(typists.woke(user, at: Self.clock), of: user, state?.typingRecipients(of: user) ?? [])
+                }
+            }
+        }
+    }
+
+    private static var clock: Duration { .nanoseconds(MonotonicTime.now.nanoseconds) }
+}
