@@ -35,7 +35,7 @@ extension EndToEnd {
             let (alice, bob, chat) = try await pair()
             let cluster = alice.cluster
             for number in 1...5 { _ = try await alice.post("\(number)", to: chat).expect(201) }
-            let owner = try await self.owner(of: chat, in: cluster)
+            let owner = try await cluster.owner(of: chat)
             let others = [1, 2, 3].filter { $0 != owner }
             try cluster.signal(SIGKILL, node: owner)
             let start = ContinuousClock.now
@@ -142,7 +142,7 @@ extension EndToEnd {
             let (alice, bob, chat) = try await pair()
             let cluster = alice.cluster
             for number in 1...3 { _ = try await alice.post("\(number)", to: chat).expect(201) }
-            let owner = try await self.owner(of: chat, in: cluster)
+            let owner = try await cluster.owner(of: chat)
             let others = [1, 2, 3].filter { $0 != owner }
             // Sends that reach the halted owner wait in its sockets and are handled when it wakes.
             try cluster.signal(SIGSTOP, node: owner)
@@ -165,12 +165,12 @@ extension EndToEnd {
             let (alice, bob, chat) = try await pair()
             let cluster = alice.cluster
             for number in 1...3 { _ = try await alice.post("\(number)", to: chat).expect(201) }
-            let owner = try await self.owner(of: chat, in: cluster)
+            let owner = try await cluster.owner(of: chat)
             let others = [1, 2, 3].filter { $0 != owner }
             // A test hook makes the owner stand still in what concerns its lease, and yet serve as though that were good.
             try await cluster.hook("freeze", node: owner)
             try await eventually("another node owns the conversation", within: .seconds(30)) {
-                try await self.owner(of: chat, in: cluster) != owner
+                try await cluster.owner(of: chat) != owner
             }
             let taken = try await bob.at(others[0]).postInTheEnd("4", to: chat, within: .seconds(30))
             #expect(taken.json["seq"] == 4)
@@ -263,19 +263,6 @@ extension EndToEnd {
                 "SELECT n.name, count(*) FROM shards s JOIN cluster_nodes n ON n.incarnation = s.owner AND n.state = 'up' GROUP BY 1"
             )
             return Dictionary(rows.map { ($0[0], Int($0[1]) ?? 0) }) { $1 }
-        }
-
-        /// The number of the node that owns a conversation's shard.
-        private func owner(of chat: String, in cluster: Cluster) async throws -> Int {
-            let rows = try await cluster.query(
-                """
-                SELECT n.name FROM conversations c JOIN shards s ON s.kind = 0 AND s.number = c.shard
-                JOIN cluster_nodes n ON n.incarnation = s.owner WHERE c.id = '\(chat)'
-                """)
-            guard let number = rows.first?.first.flatMap({ Int($0.dropFirst("node".count)) }) else {
-                throw Failure("no owner: \(rows)")
-            }
-            return number
         }
     }
 }

@@ -117,10 +117,11 @@ extension EndToEnd {
                 if page["hasMore"] != true { break }
             }
             try await burst.value
-            try await second.message("299", in: chat)
+            _ = try await alice.post("the last", to: chat).expect(201)
+            try await second.message("the last", in: chat)
             let live = second.messages(chat).compactMap { $0["seq"].int }
-            #expect(Set(seen + caughtUp + live) == Set(1...300))
-            #expect(live == Array(live[0]...300), "within a session there is no hole")
+            #expect(Set(seen + caughtUp + live) == Set(1...301))
+            #expect(live == Array(live[0]...301), "within a session there is no hole")
         }
 
         @Test func aReturningClientIsToldWhetherItsPositionIsComplete() async throws {

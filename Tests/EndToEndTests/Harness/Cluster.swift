@@ -132,6 +132,19 @@ final class Cluster: Sendable {
         return output.split(separator: "\n").map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
     }
 
+    /// The number of the node that owns a conversation's shard.
+    func owner(of chat: String) async throws -> Int {
+        let rows = try await query(
+            """
+            SELECT n.name FROM conversations c JOIN shards s ON s.kind = 0 AND s.number = c.shard
+            JOIN cluster_nodes n ON n.incarnation = s.owner WHERE c.id = '\(chat)'
+            """)
+        guard let number = rows.first?.first.flatMap({ Int($0.dropFirst("node".count)) }) else {
+            throw Failure("no owner: \(rows)")
+        }
+        return number
+    }
+
     /// The conversations whose counter has a hole or a value twice, among new messages and changes: there must be none.
     ///
     /// (A message that was changed several times holds only the last value, so those are left out of what must be dense.)
