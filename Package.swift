@@ -101,6 +101,14 @@ let package = Package(
             name: "GatewayTests",
             dependencies: ["Gateway", "ChatActors", "ActorRuntime", "MemoryAdapters", "EdgeServer", "EventLoop", "RoostProtocol"]),
 
+        // A whole node, or two, in one process: real sockets, memory behind.
+        .testTarget(
+            name: "NodeTests",
+            dependencies: [
+                "ActorRuntime", "ChatActors", "ClusterCore", "EdgeServer", "EventLoop", "Gateway", "MemoryAdapters", "Ports",
+                "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport",
+            ]),
+
         // One suite against the memory twins and the real adapters.
         .testTarget(
             name: "PortContractTests",
