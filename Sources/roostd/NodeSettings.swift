@@ -24,9 +24,10 @@ enum NodeSettings {
     static let adminToken = Setting<String>.string(
         "ROOST_ADMIN_TOKEN", default: "", isSecret: true, help: "the operators' bearer token; none closes the admin API")
     static let edgeLoops = Setting<Int>.int(
-        "ROOST_EDGE_LOOPS", default: 1, in: 1...64, help: "event loops that hold the clients' sockets")
+        "ROOST_EDGE_LOOPS", default: 0, in: 0...64, help: "event loops that hold the clients' sockets; 0 is one for each core")
     static let lanes = Setting<Int>.int(
-        "ROOST_LANES", default: 1, in: 1...16, help: "event loops that host actors, each with a journal connection")
+        "ROOST_LANES", default: 0, in: 0...16,
+        help: "event loops that host actors, each with a journal connection; 0 is one for every two cores")
     static let rateLimits = Setting<Bool>.bool("ROOST_RATE_LIMITS", default: true, help: "limit how much one client may ask")
     static let testHooks = Setting<Bool>.bool(
         "ROOST_TEST_HOOKS", default: false, help: "allow tests to freeze this node's membership; never in production")

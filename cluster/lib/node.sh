@@ -35,6 +35,12 @@ launch_of() {
 
 is_outdated() { [ "$(read_line "$data/nodes/$1/launched")" != "$(launch_of "$1")" ]; }
 
+share_of_cores() {
+  local cores
+  cores=$(($(nproc) / $(node_names | wc -l)))
+  printf '%s' "$((cores > 1 ? cores : 1))"
+}
+
 # Starts a node that does not run; does not wait until it is ready.
 start_node() {
   local name=$1 port
@@ -51,6 +57,8 @@ start_node() {
     ROOST_ADMIN_TOKEN=$(admin_token)
     export ROOST_ADMIN_PORT ROOST_POSTGRES_URL ROOST_NATS_URL ROOST_ADMIN_TOKEN
     export ROOST_HOST=${ROOST_HOST:-127.0.0.1} ROOST_MAIL_DIRECTORY=${ROOST_MAIL_DIRECTORY:-$data/mail}
+    # The nodes share this machine's cores.
+    export ROOST_EDGE_LOOPS=${ROOST_EDGE_LOOPS:-$(share_of_cores)} ROOST_LANES=${ROOST_LANES:-$(share_of_cores)}
     ulimit -n "$(ulimit -Hn)" # a socket is a file
     cd "$data"
     spawn "$data/nodes/$name/process" "$data/log/$name.log" "$(program roostd)"
