@@ -128,8 +128,8 @@ public final class ChatNode: @unchecked Sendable {
         routes.apply(identity: identity, live: [identity])
     }
 
-    /// Takes a new view. Answers which users' presence now has another owner than before.
-    public func apply(_ view: ClusterView) -> @Sendable (UserID) -> Bool {
+    /// Takes a new view. Answers what now has another owner than before.
+    public func apply(_ view: ClusterView) -> OwnerChanges {
         let live = Set(view.nodes.map(\.identity))
         let old = routing.withLock { $0 }
         update {
@@ -147,8 +147,7 @@ public final class ChatNode: @unchecked Sendable {
             let departed = Set(view.departed.map(\.incarnation))
             for context in lanes { context.lane.loop.execute { context.nodesDeparted(departed) } }
         }
-        let table = view.table
-        return { user in old.table.owner(of: ShardID(of: user)) != table.owner(of: ShardID(of: user)) }
+        return OwnerChanges(old: old.table, new: view.table)
     }
 
     public func setServing(_ isServing: Bool) {

@@ -37,6 +37,7 @@ struct Fanout: Sendable {
 
 extension FanoutEvent {
     fileprivate func to(_ recipients: [UserID]) -> FanoutEvent {
-        FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload)
+        FanoutEvent(
+            kind: kind, conversationID: conversationID, seq: seq, subject: subject, recipients: recipients, payload: payload)
     }
 }

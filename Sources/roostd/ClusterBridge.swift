@@ -28,9 +28,9 @@ final class ClusterBridge: ClusterDelegate {
     }
 
     func viewChanged(_ view: ClusterView) async {
-        let hasMoved = chat.apply(view)
-        watches.ownersChanged(hasMoved)
-        registry.forEach { $0.reattachPresence(if: hasMoved) }
+        let changes = chat.apply(view)
+        watches.ownersChanged(changes)
+        registry.forEach { $0.ownersChanged(changes) }
     }
 
     func servingChanged(_ isServing: Bool) {

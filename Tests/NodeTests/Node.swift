@@ -91,9 +91,9 @@ final class TestNode: Sendable {
             seen = view
             return view
         }
-        let hasMoved = chat.apply(view)
-        watches.ownersChanged(hasMoved)
-        registry.forEach { $0.reattachPresence(if: hasMoved) }
+        let changes = chat.apply(view)
+        watches.ownersChanged(changes)
+        registry.forEach { $0.ownersChanged(changes) }
     }
 
     func stop() async {

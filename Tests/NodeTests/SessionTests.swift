@@ -250,4 +250,21 @@ import Testing
             }
         }
     }
+
+    @Test func typingEndsWhereItIsShownWhenTheOwnerDiesWithIt() async throws {
+        try await withCluster(2) { cluster in
+            let (ann, bob, chat) = try await cluster.pair()
+            let typist = try await cluster.session(ann, at: 0)
+            let other = try await cluster.session(bob, at: 1)
+            func typing() async throws -> Bool {
+                try await other.first { if case .typing(_, _, let isActive) = $0 { isActive } else { nil } }
+            }
+            await typist.send(.typing(conversationID: chat, isActive: true))
+            #expect(try await typing())
+            // The owner says nothing any more; only the new view tells.
+            cluster.hub.setFilter { $0.receiver == "node2" ? .drop : .deliver }
+            cluster.own(1, version: 2, up: [1])
+            #expect(try await !typing())
+        }
+    }
 }

@@ -43,20 +43,28 @@ public struct FanoutEvent: Sendable {
         case message = 1
         /// Any other server event about a conversation or user, passed on as it is.
         case plain = 2
+        /// ``FanoutEvent/subject`` types; whoever shows it to a client sees to its end, should the owner not live to tell.
+        case typingStarted = 3
+        case typingStopped = 4
     }
 
     public let kind: Kind
     public let conversationID: ConversationID
     /// The message's `changeSeq`; 0 for plain events.
     public let seq: Seq
+    /// Whom the event is about, for kinds that need to know.
+    public let subject: UserID?
     public let recipients: [UserID]
     /// The server event as JSON.
     public let payload: [UInt8]
 
-    public init(kind: Kind, conversationID: ConversationID, seq: Seq, recipients: [UserID], payload: [UInt8]) {
+    public init(
+        kind: Kind, conversationID: ConversationID, seq: Seq, subject: UserID? = nil, recipients: [UserID], payload: [UInt8]
+    ) {
         self.kind = kind
         self.conversationID = conversationID
         self.seq = seq
+        self.subject = subject
         self.recipients = recipients
         self.payload = payload
     }
@@ -137,6 +145,8 @@ extension Frame {
             body.append(event.kind.rawValue)
             body.append(event.conversationID)
             body.append(event.seq)
+            body.append(event.subject != nil)
+            if let subject = event.subject { body.append(subject) }
             body.append(UInt32(event.recipients.count))
             for recipient in event.recipients { body.append(recipient) }
             body.append(event.payload)
@@ -184,12 +194,14 @@ extension Frame {
         guard let kind = FanoutEvent.Kind(rawValue: try body.byte()) else { return nil }
         let conversation: ConversationID = try body.identifier()
         let seq = try body.seq()
+        let subject: UserID? = try body.bool() ? try body.identifier() : nil
         let count = Int(try body.uint32())
         // Each recipient takes 16 bytes: a count beyond the body ends in Truncated before memory is taken for it.
         var recipients: [UserID] = []
         recipients.reserveCapacity(min(count, 1024))
         for _ in 0..<count { recipients.append(try body.identifier()) }
         return FanoutEvent(
-            kind: kind, conversationID: conversation, seq: seq, recipients: recipients, payload: try body.blob())
+            kind: kind, conversationID: conversation, seq: seq, subject: subject, recipients: recipients, payload: try body.blob()
+        )
     }
 }

@@ -316,10 +316,13 @@ public distributed actor ConversationActor: HostedActor {
         }
     }
 
-    func tell(_ kind: FanoutEvent.Kind, _ seq: Seq, _ recipients: [UserID], _ payload: [UInt8]) {
+    func tell(
+        _ kind: FanoutEvent.Kind, _ seq: Seq, about subject: UserID? = nil, _ recipients: [UserID], _ payload: [UInt8]
+    ) {
         guard !recipients.isEmpty else { return }
         context.fanout.send(
-            FanoutEvent(kind: kind, conversationID: conversationID, seq: seq, recipients: recipients, payload: payload),
+            FanoutEvent(
+                kind: kind, conversationID: conversationID, seq: seq, subject: subject, recipients: recipients, payload: payload),
             from: lane)
     }
 

@@ -19,7 +19,7 @@ extension ConversationActor {
             switch action {
             case .announce(let isActive):
                 tell(
-                    .plain, .zero, recipients,
+                    isActive ? .typingStarted : .typingStopped, .zero, about: user, recipients,
                     ServerEvent.typing(conversationID: conversationID, userID: user, isActive: isActive))
             case .scheduleWake(let time):
                 lane.loop.schedule(after: time - Self.clock) { [self] in

@@ -32,6 +32,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     /// Conversations in which the user is shown as typing by this session.
     var typing: Set<ConversationID> = []
     var watched: Set<UserID> = []
+    var shownTyping = ShownTyping()
 
     public init(services: SessionServices, socket: WebSocketConnection) {
         self.services = services
@@ -169,6 +170,9 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         guard case .ready = state, !isResyncing else { return }
         switch delivery.kind {
         case .plain: push(delivery)
+        case .typingStarted, .typingStopped:
+            noteShownTyping(delivery)
+            push(delivery)
         case .message:
             switch cursor.judge(delivery, heldLimit: services.settings.heldEvents) {
             case .send: push(delivery)
@@ -291,6 +295,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         stopTyping(caller)
         detachPresence(caller, ending(how))
         services.watches.drop(self, watched)
+        shownTyping.clear()
         services.routes.detach(caller.userID)
         state = .closed
     }

@@ -106,10 +106,11 @@ extension Session {
         services.chat.detach(sessionID, of: caller.userID, device: caller.deviceID, ending, from: endpoint)
     }
 
-    /// The owner of the user's presence changed: the new one must hear of this session.
-    public func reattachPresence(if hasMoved: (UserID) -> Bool) {
-        guard let caller, hasMoved(caller.userID) else { return }
-        attachPresence()
+    /// A new owner of the user's presence must hear of this session, and the old owner of a conversation tells no more who types.
+    public func ownersChanged(_ changes: OwnerChanges) {
+        guard let caller else { return }
+        if changes.hasMoved(presenceOf: caller.userID) { attachPresence() }
+        endShownTyping { changes.hasMoved($0) }
     }
 
     /// Someone that this session watches came or went.

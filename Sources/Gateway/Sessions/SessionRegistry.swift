@@ -87,12 +87,14 @@ final class Delivery: Sendable {
     let kind: FanoutEvent.Kind
     let conversationID: ConversationID
     let seq: Seq
+    let subject: UserID?
     let frame: SharedFrame
 
     init(_ event: FanoutEvent) {
         kind = event.kind
         conversationID = event.conversationID
         seq = event.seq
+        subject = event.subject
         frame = SharedFrame.text(event.payload)
     }
 }

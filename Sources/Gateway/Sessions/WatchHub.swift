@@ -175,9 +175,9 @@ public final class WatchHub: @unchecked Sendable {
     }
 
     /// After a change of owners: watch again where the owner is another. The new owner numbers anew.
-    public func ownersChanged(_ hasMoved: @escaping @Sendable (UserID) -> Bool) {
+    public func ownersChanged(_ changes: OwnerChanges) {
         loop.execute { [self] in
-            for user in watched.keys where hasMoved(user) { ask(user) }
+            for user in watched.keys where changes.hasMoved(presenceOf: user) { ask(user) }
         }
     }
 
