@@ -93,7 +93,9 @@ let package = Package(
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "Ports", "RoostModel"]),
-        .testTarget(name: "ActorRuntimeTests", dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop"]),
+        .testTarget(
+            name: "ActorRuntimeTests",
+            dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop", "TestSupport"]),
         .testTarget(
             name: "ClusterMembershipTests",
             dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters", "Ports", "RoostModel", "Runtime", "TestSupport"]),

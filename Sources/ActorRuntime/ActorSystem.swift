@@ -115,6 +115,11 @@ public final class RoostActorSystem: @unchecked Sendable {
         }
     }
 
+    /// A node listens again after its connection to the bus broke: calls sent to it meanwhile found nobody, and nothing said so.
+    public func peerReturned(_ node: NodeIdentity) {
+        for endpoint in endpoints { endpoint.loop.execute { endpoint.resend(to: node) } }
+    }
+
     private func onEachLane(_ body: @escaping @Sendable (Lane, @escaping () -> Void) -> Void) async {
         await withDiscardingTaskGroup { group in
             for lane in lanes {

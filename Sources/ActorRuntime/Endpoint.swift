@@ -41,6 +41,8 @@ public final class Endpoint: @unchecked Sendable {
         localReplies = Array(repeating: [], count: endpointCount)
     }
 
+    var unansweredCount: Int { queue.count }
+
     func startTimers() { scheduleExpiry() }
 
     // MARK: Making calls
@@ -151,6 +153,12 @@ public final class Endpoint: @unchecked Sendable {
             return !routing.isHere(owner)
         }
         repairing.formUnion(remote)
+        repair()
+    }
+
+    func resend(to node: NodeIdentity) {
+        let affected = queue.beginRepair { address in routing.owner(of: address)?.incarnation == node.incarnation }
+        repairing.formUnion(affected)
         repair()
     }
 

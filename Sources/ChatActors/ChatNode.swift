@@ -88,7 +88,7 @@ public final class ChatNode: @unchecked Sendable {
         client = ChatClient(system: system)
         routes = RouteDirectory(
             loop: parts.laneLoops[0], bus: parts.bus, logger: parts.logger, metrics: parts.metrics,
-            onMissedEvents: events.missedEvents)
+            onMissedEvents: events.missedEvents, onPeerReturned: { [system] in system.peerReturned($0) })
         fanout = Fanout(routes: routes, hub: hub, deliveries: metrics.deliveries)
         lanes = system.lanes.map { [fanout] lane in
             ChatLane(

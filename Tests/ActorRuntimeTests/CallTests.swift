@@ -2,9 +2,17 @@ import EventLoop
 import Ports
 import RoostModel
 import Runtime
+import TestSupport
 import Testing
 
 @testable import ActorRuntime
+
+extension Endpoint {
+    /// How many calls wait for their answers.
+    fileprivate func unanswered() async -> Int {
+        await withCheckedContinuation { continuation in loop.execute { continuation.resume(returning: self.unansweredCount) } }
+    }
+}
 
 @Suite(.timeLimit(.minutes(1))) struct CallTests {
     private func withCluster(_ count: Int, _ body: (ClusterFixture) async throws -> Void) async throws {
@@ -86,6 +94,22 @@ import Testing
             #expect(await cluster.call(id, [3], from: 0) == .success([2, 3]))
             cluster.hub.reconnect()
             #expect(await cluster.call(id, [4], from: 1) == .success([3, 4]))
+        }
+    }
+
+    @Test func aCallThatFoundNobodyIsSentAgainWhenItsNodeListens() async throws {
+        try await withCluster(2) { cluster in
+            cluster.own(0)
+            let id = ConversationID.make()
+            _ = await cluster.call(id, [1], from: 1)
+            cluster.hub.setFilter { $0.receiver == "node1" ? .drop : .deliver }
+            async let answer = cluster.call(id, [2], from: 1, timeout: .seconds(50))
+            // Nothing tells that the call was lost, until its receiver says that it is there again.
+            let endpoint = cluster.members[1].system.endpoints.last!
+            try await eventually("the call is on its way") { await endpoint.unanswered() == 1 }
+            cluster.hub.setFilter(nil)
+            cluster.members[1].system.peerReturned(cluster.members[0].identity)
+            #expect(await answer == .success([2, 2]))
         }
     }
 

@@ -17,6 +17,8 @@ public final class RouteDirectory: @unchecked Sendable {
     private let acknowledgementTimeout: Duration
     /// Sessions here may have missed events.
     private let onMissedEvents: @Sendable () -> Void
+    /// A peer listens again: what was sent to it a moment ago may have found nobody.
+    private let onPeerReturned: @Sendable (NodeIdentity) -> Void
     let map = RouteMap()
 
     // Confined to the loop.
@@ -35,13 +37,15 @@ public final class RouteDirectory: @unchecked Sendable {
 
     public init(
         loop: EventLoop, bus: any MessageBus, logger: Logger, metrics: Metrics,
-        acknowledgementTimeout: Duration = .milliseconds(500), onMissedEvents: @escaping @Sendable () -> Void
+        acknowledgementTimeout: Duration = .milliseconds(500), onMissedEvents: @escaping @Sendable () -> Void,
+        onPeerReturned: @escaping @Sendable (NodeIdentity) -> Void
     ) {
         self.loop = loop
         self.bus = bus
         self.logger = logger
         self.acknowledgementTimeout = acknowledgementTimeout
         self.onMissedEvents = onMissedEvents
+        self.onPeerReturned = onPeerReturned
         let map = map
         metrics.gauge("roost_routes_users", help: "Users known to be online on other nodes.") { Double(map.count) }
     }
@@ -164,6 +168,7 @@ public final class RouteDirectory: @unchecked Sendable {
         case .tip(let node, let number):
             onPeer(node.incarnation) { $0.tip(number: number) }
         case .snapshot(let node, let number, let online, let isFirst, let isLast):
+            if isFirst, node != identity { onPeerReturned(node) }
             onPeer(node.incarnation) { $0.snapshotPart(number: number, online: online, isFirst: isFirst, isLast: isLast) }
         case .acknowledgement(let node, let number):
             for waiter in batcher.acknowledged(number, by: node.incarnation) { waiter() }
