@@ -30,9 +30,9 @@ public struct PostgresConfiguration: Sendable {
         "ROOST_POSTGRES_CONNECTIONS", default: 4, in: 1...64, help: "connections of a node beside one per journal lane")
 
     /// Every statement of the stores finds its rows by keys. Plans are made once, perhaps while the tables are still empty and before
-    /// statistics exist, and must not turn into scans and hashes of whole tables when those have grown. Without sorts an index is
-    /// taken for its order too: the newest message is one probe then, not the first of all.
-    static let byKeysOnly = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "enable_sort=off"]
+    /// statistics exist, and must not turn into scans and hashes of whole tables when those have grown. Sorts stay allowed: without
+    /// them a whole index is read for its order.
+    static let byKeysOnly = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"]
 
     var serverOptions: String {
         let settings =
