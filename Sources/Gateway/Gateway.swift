@@ -81,7 +81,7 @@ public final class Gateway: EdgeHandler {
         return .webSocket(
             WebSocketAcceptance(
                 subprotocol: offered.isEmpty ? nil : Self.subprotocol, maxMessageBytes: Limits.socketMessageBytes,
-                compression: true, makeHandler: makeSession))
+                compression: true, outboxLimit: SessionSettings.outboxBytes, makeHandler: makeSession))
     }
 }
 

@@ -10,10 +10,16 @@ final class DrainService: Service {
     private let health: NodeHealth
     private let registry: SessionRegistry
     private let clock: any Clock<Duration>
+    private let stopAccepting: @Sendable () async -> Void
 
-    init(health: NodeHealth, registry: SessionRegistry, clock: any Clock<Duration> = ContinuousClock()) {
+    /// - Parameter stopAccepting: closes the public listener; its connections go on.
+    init(
+        health: NodeHealth, registry: SessionRegistry, stopAccepting: @escaping @Sendable () async -> Void,
+        clock: any Clock<Duration> = ContinuousClock()
+    ) {
         self.health = health
         self.registry = registry
+        self.stopAccepting = stopAccepting
         self.clock = clock
     }
 
@@ -21,7 +27,8 @@ final class DrainService: Service {
 
     func stop() async {
         health.beginDrain()
-        registry.forEach { $0.goAway(afterSeconds: Self.seconds) }
+        await stopAccepting()
+        registry.leave(afterSeconds: Self.seconds)
         // Clients leave within that time; whoever does not is closed.
         for _ in 0..<(Self.seconds * 20) where registry.count > 0 {
             guard (try? await clock.sleep(for: .milliseconds(50))) != nil else { break }

@@ -48,5 +48,8 @@ final class Listener: Service {
         logger.info("Listening", [.service: name, .port: port])
     }
 
+    /// Takes no new connections.
+    func stopAccepting() async { await server.stopAccepting() }
+
     func stop() async { await server.stop(grace: .seconds(1)) }
 }

@@ -68,7 +68,7 @@ final class Node: Sendable {
             settings: SessionSettings(nodeName: name, limitsRates: configuration[NodeSettings.rateLimits]), metrics: metrics,
             logger: logger.labelled("sessions"))
         let signalHandler = SignalHandler(
-            backend: backend, authenticator: authenticator, registry: registry, background: background,
+            backend: backend, authenticator: authenticator, registry: registry, watches: watches, background: background,
             setSharesReadReceipts: { chat.setSharesReadReceipts($0, for: $1) })
 
         // Membership.
@@ -93,6 +93,9 @@ final class Node: Sendable {
                 ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil
         ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
 
+        let publicListener = Listener(
+            "gateway", host: NodeSettings.host, port: NodeSettings.port, configuration, loops: loops.edges,
+            handler: gateway, metrics: metrics, logger: logger)
         group = ServiceGroup(
             [
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
@@ -102,10 +105,10 @@ final class Node: Sendable {
                 Listener(
                     "admin", host: NodeSettings.adminHost, port: NodeSettings.adminPort, configuration, loops: [loops.store],
                     handler: admin, metrics: metrics, logger: logger),
-                Listener(
-                    "gateway", host: NodeSettings.host, port: NodeSettings.port, configuration, loops: loops.edges,
-                    handler: gateway, metrics: metrics, logger: logger),
-                membership, DrainService(health: health, registry: registry),
+                publicListener,
+                membership,
+                DrainService(
+                    health: health, registry: registry, stopAccepting: { await publicListener.stopAccepting() }),
             ], shutdownTimeout: configuration[RuntimeSettings.shutdownTimeout], logger: logger)
         failure.withLock { $0 = group }
     }

@@ -68,7 +68,7 @@ final class TestNode: Sendable {
         services = [executor, passwords, background, lastSeen, authenticator]
         for service in services { try await service.start() }
         let signalHandler = SignalHandler(
-            backend: backend, authenticator: authenticator, registry: registry, background: background,
+            backend: backend, authenticator: authenticator, registry: registry, watches: watches, background: background,
             setSharesReadReceipts: { [chat] in chat.setSharesReadReceipts($0, for: $1) })
         let (hubForEvents, chatForBus) = (watches, chat)
         hubOfWatches.withLock { $0 = hubForEvents }

@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func anExpiredTokenClosesItsSocket() async throws {
-        try await withCluster(1, accessTokenLifetime: .seconds(1)) { cluster in
+        try await withCluster(1, accessTokenLifetime: .seconds(4)) { cluster in
             let session = try await cluster.session(try await cluster.anonymous())
             #expect(await session.closeCode() == CloseCode.tokenExpired.rawValue)
         }
@@ -265,6 +265,55 @@ import Testing
             cluster.hub.setFilter { $0.receiver == "node2" ? .drop : .deliver }
             cluster.own(1, version: 2, up: [1])
             #expect(try await !typing())
+        }
+    }
+
+    @Test func whatIsNoLongerSharedIsNoLongerTold() async throws {
+        try await withCluster(2) { cluster in
+            let (ann, bob, _) = try await cluster.pair()
+            let watcher = try await cluster.session(ann, at: 0)
+            await watcher.send(.watch([bob.user.id]), id: 1)
+            _ = try await watcher.answer(to: 1).get()
+            func comeAndGo() async throws -> Presence {
+                let session = try await cluster.session(bob, at: 1)
+                await session.channel.close()
+                return try await watcher.first { frame in
+                    guard case .presence(let presence) = frame, presence.state == .offline else { return nil }
+                    return presence
+                }
+            }
+            #expect(try await comeAndGo().lastSeenAt != nil)
+            let response = try await cluster.request(
+                "PATCH", "/v1/me", #"{"settings":{"shareLastSeen":false}}"#, token: bob.accessToken, at: 1)
+            #expect(response.status == 200)
+            // The news takes a moment to reach the watcher's node; the test's time limit is its bound.
+            while try await comeAndGo().lastSeenAt != nil {}
+        }
+    }
+
+    @Test func manyLargeSendsAtOnceAreAllAnswered() async throws {
+        try await withCluster(1) { cluster in
+            let (ann, _, chat) = try await cluster.pair()
+            let sender = try await cluster.session(ann)
+            let long = String(repeating: "x", count: 9000)
+            for index in 0..<200 { await sender.send(.send(conversationID: chat, text("\(index)", long)), id: index) }
+            for index in 0..<200 {
+                let sent = try await sender.answer(to: index).get().message()
+                #expect(sent.seq == Seq(Int64(index + 1)))
+            }
+        }
+    }
+
+    @Test func aNodeThatLeavesTakesNoNewSessions() async throws {
+        try await withCluster(1) { cluster in
+            let (ann, bob, _) = try await cluster.pair()
+            let session = try await cluster.session(ann)
+            cluster.nodes[0].registry.leave(afterSeconds: 1)
+            let seconds = try await session.first { if case .goaway(let seconds) = $0 { seconds } else { nil } }
+            #expect(seconds == 1)
+            let late = try await cluster.socket()
+            await late.send(.hello(.init(token: bob.accessToken)))
+            #expect(await late.closeCode() == CloseCode.goingAway.rawValue)
         }
     }
 }

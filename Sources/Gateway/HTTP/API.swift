@@ -99,6 +99,9 @@ struct API: Sendable {
             if !request.body.isEmpty, !MediaType.isJSON(request.head.headers.all("Content-Type")) {
                 throw RoostError(.unsupportedMediaType, "application/json is expected")
             }
+            guard request.head.headers.all("Content-Encoding").allSatisfy({ $0.lowercased() == "identity" }) else {
+                throw RoostError(.unsupportedMediaType, "a body without content coding is expected")
+            }
         }
     }
 

@@ -77,6 +77,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         guard case .attaching(let caller) = state else { return }
         // Between the check of the token and the entry in the registry a revocation would have found nobody.
         guard !services.authenticator.isRevoked(caller.deviceID) else { return close(.revoked) }
+        guard !services.registry.isLeaving else { return close(.goingAway) }
         state = .ready(caller)
         services.metrics.ready.increment()
         send(
@@ -88,7 +89,9 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
 
     // MARK: Frames
 
-    public func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketConnection) { close(.wrongUse) }
+    public func received(binary: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {
+        close(caller == nil ? .unauthenticated : .wrongUse)
+    }
 
     public func received(text: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {
         let parsed = ClientFrame.parse(text.assumingMemoryBound(to: UInt8.self))
@@ -190,15 +193,18 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     }
 
     private func push(_ delivery: Delivery) {
-        if let socket, !socket.send(delivery.frame) { outboxFull() }
+        guard let socket else { return }
+        if socket.outboxBytes > services.settings.eventOutboxBytes || !socket.send(delivery.frame) { outboxFull() }
     }
 
     /// An event made for this session alone.
     func push(_ event: [UInt8]) {
-        if let socket, !socket.sendText(event), socket.isOpen { outboxFull() }
+        guard let socket, socket.isOpen else { return }
+        if socket.outboxBytes > services.settings.eventOutboxBytes || !socket.sendText(event) { outboxFull() }
     }
 
-    /// An answer. A client that leaves no room for the answers to its own questions is too slow.
+    /// An answer. It finds room where events no longer do; a client that leaves not even that for the answers to its own questions
+    /// is too slow.
     func send(_ answer: [UInt8]) {
         if let socket, !socket.sendText(answer), socket.isOpen { tooSlow() }
     }

@@ -119,6 +119,18 @@ extension Session {
         push(ServerEvent.presence(presence))
     }
 
+    /// What the user of this session shares has changed, and with it what they may see of others.
+    func recheckWatches() {
+        guard let caller, !watched.isEmpty else { return }
+        services.watches.recheck(Array(watched), for: self, caller.userID)
+    }
+
+    /// The user may not be watched any more: to this client they are as good as gone.
+    func watchEnded(_ user: UserID) {
+        guard case .ready = state, watched.remove(user) != nil else { return }
+        push(ServerEvent.presence(Presence(userID: user, state: .offline, lastSeenAt: nil)))
+    }
+
     private func setBackground(_ isBackground: Bool) {
         guard changeBackground(to: isBackground), let caller else { return }
         services.chat.setBackground(

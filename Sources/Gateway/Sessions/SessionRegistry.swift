@@ -11,6 +11,7 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
 
     private let stripes: [Locked<[UserID: [Session]]>] = (0..<stripeCount).map { _ in Locked([:]) }
     private let deliveries: Counter
+    private let leaving = Locked(false)
 
     public init(metrics: Metrics) {
         deliveries = metrics.counter("roost_session_deliveries_total", help: "Events handed to sessions of this node.")
@@ -64,6 +65,15 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
         for (loop, sessions) in byLoop {
             loop.execute { for session in sessions { session.deliver(delivery) } }
         }
+    }
+
+    /// Whether this node takes no sessions any more.
+    var isLeaving: Bool { leaving.withLock { $0 } }
+
+    /// Tells every client to go elsewhere, and takes no new ones.
+    public func leave(afterSeconds seconds: Int) {
+        leaving.withLock { $0 = true }
+        forEach { $0.goAway(afterSeconds: seconds) }
     }
 
     /// Calls `body` for every session, on the session's loop.

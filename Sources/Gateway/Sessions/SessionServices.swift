@@ -57,6 +57,10 @@ public struct SessionSettings: Sendable {
     /// Events that may wait in a session while a hole is filled; more make a resync.
     public var heldEvents = 256
 
+    /// Bytes that may wait for a client before it is sent no more events, and then a `resync`.
+    public var eventOutboxBytes = 1 << 20
+    /// Bytes that may wait at all: room for the answers to what a client asked without waiting.
+    public static let outboxBytes = 4 << 20
     /// Client frames; nil without rate limits.
     var frameRate: TokenBucket.Rate? = .init(perSecond: 100, burst: 400)
 

@@ -11,16 +11,19 @@ public final class SignalHandler: Sendable {
     private let backend: Backend
     private let authenticator: Authenticator
     private let registry: SessionRegistry
+    private let watches: WatchHub
     private let background: BackgroundWork
     private let setSharesReadReceipts: @Sendable (_ shares: Bool, UserID) -> Void
 
     public init(
-        backend: Backend, authenticator: Authenticator, registry: SessionRegistry, background: BackgroundWork,
+        backend: Backend, authenticator: Authenticator, registry: SessionRegistry, watches: WatchHub,
+        background: BackgroundWork,
         setSharesReadReceipts: @escaping @Sendable (_ shares: Bool, UserID) -> Void
     ) {
         self.backend = backend
         self.authenticator = authenticator
         self.registry = registry
+        self.watches = watches
         self.background = background
         self.setSharesReadReceipts = setSharesReadReceipts
     }
@@ -33,7 +36,10 @@ public final class SignalHandler: Sendable {
             for member in members where registry.hasSessions(of: member) {
                 background.submit { await self.showConversation(conversation, to: member) }
             }
-        case .userChanged(let user): background.submit { await self.showUser(user) }
+        case .userChanged(let user):
+            watches.rightsChanged(of: user)
+            for session in registry.sessions(of: user) { session.loop.execute { session.recheckWatches() } }
+            background.submit { await self.showUser(user) }
         }
     }
 

@@ -12,8 +12,9 @@ import Runtime
 public final class WatchHub: @unchecked Sendable {
     private struct Watcher {
         weak var session: Session?
+        let caller: UserID
         /// Both sides share when they were last seen.
-        let sharesLastSeen: Bool
+        var sharesLastSeen: Bool
     }
 
     private struct Watched {
@@ -51,7 +52,7 @@ public final class WatchHub: @unchecked Sendable {
         } answer: { [self] result in
             switch result.flatMap({ $0 }) {
             case .failure(let error): session.loop.execute { completion(.failure(error)) }
-            case .success(let permission): loop.execute { self.begin(permission, session, completion) }
+            case .success(let permission): loop.execute { self.begin(permission, session, caller.userID, completion) }
             }
         }
     }
@@ -92,14 +93,15 @@ public final class WatchHub: @unchecked Sendable {
     }
 
     private func begin(
-        _ permission: Permission, _ session: Session, _ completion: @escaping @Sendable (Result<[Presence], RoostError>) -> Void
+        _ permission: Permission, _ session: Session, _ caller: UserID,
+        _ completion: @escaping @Sendable (Result<[Presence], RoostError>) -> Void
     ) {
         guard !permission.entries.isEmpty else { return session.loop.execute { completion(.success([])) } }
         var presence: [UserID: Presence] = [:]
         var remaining = permission.entries.count
         var failure: RoostError?
         for entry in permission.entries {
-            let watcher = Watcher(session: session, sharesLastSeen: entry.sharesLastSeen)
+            let watcher = Watcher(session: session, caller: caller, sharesLastSeen: entry.sharesLastSeen)
             add(watcher, session.sessionID, to: entry.user) { result in
                 switch result {
                 case .failure(let error): failure = error
@@ -163,6 +165,43 @@ public final class WatchHub: @unchecked Sendable {
                 } else {
                     watched[user] = entry
                 }
+            }
+        }
+    }
+
+    // MARK: Rights that change
+
+    /// A user's settings changed: whoever watches them may now see less of them, or more.
+    public func rightsChanged(of user: UserID) {
+        loop.execute { [self] in
+            for (_, watcher) in watched[user]?.watchers ?? [:] {
+                if let session = watcher.session { recheck([user], for: session, watcher.caller) }
+            }
+        }
+    }
+
+    /// Asks again what `caller` may know of users that the session watches.
+    func recheck(_ users: [UserID], for session: Session, _ caller: UserID) {
+        let (backend, id) = (backend, session.sessionID)
+        executor.run {
+            await Self.permission(for: caller, to: users, backend)
+        } answer: { [self] result in
+            // Where it cannot be known, the more careful answer holds.
+            let permission = (try? result.get().get()) ?? Permission()
+            loop.execute { self.apply(permission, to: users, of: id) }
+        }
+    }
+
+    private func apply(_ permission: Permission, to users: [UserID], of session: SessionID) {
+        let allowed = Dictionary(uniqueKeysWithValues: permission.entries.map { ($0.user, $0.sharesLastSeen) })
+        for user in users {
+            guard var watcher = watched[user]?.watchers[session] else { continue }
+            if let shares = allowed[user] {
+                watcher.sharesLastSeen = shares
+                watched[user]?.watchers[session] = watcher
+            } else if let session = watcher.session {
+                session.loop.execute { session.watchEnded(user) }
+                drop(session, [user])
             }
         }
     }

@@ -110,7 +110,11 @@ private struct FrameFields {
         case .system, nil: throw .invalid("type", .invalid)
         }
         // Better refused than sent without what was meant.
-        guard present(replyTo) == nil else { throw .invalid("replyTo", .unknown) }
+        if try string(mediaID, "mediaId") != nil { throw .invalid("mediaId", .unknown) }
+        if let replyTo = present(replyTo) {
+            guard replyTo.kind == .number else { throw wrongType("replyTo", "a number") }
+            throw .invalid("replyTo", .unknown)
+        }
         if let mentions = present(mentions) {
             guard mentions.kind == .array else { throw wrongType("mentions", "an array of strings") }
             var isEmpty = true
