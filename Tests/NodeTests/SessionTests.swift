@@ -287,7 +287,7 @@ import Testing
                 "PATCH", "/v1/me", #"{"settings":{"shareLastSeen":false}}"#, token: bob.accessToken, at: 1)
             #expect(response.status == 200)
             // The news takes a moment to reach the watcher's node; the test's time limit is its bound.
-            while try await comeAndGo().lastSeenAt != nil {}
+            while try await comeAndGo().lastSeenAt != nil { try Task.checkCancellation() }
         }
     }
 

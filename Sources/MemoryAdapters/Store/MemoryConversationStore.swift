@@ -152,7 +152,8 @@ public struct MemoryConversationStore: ConversationStore {
                 .filter { row in after.map { row.id > $0 } ?? true }
                 .filter { row in
                     let newest = row.members.compactMap { tables.users[$0.userID]?.version }.reduce(row.version, max)
-                    return row.isActive || newest > since || since == 0
+                    let news = row.messages.map(\.version).max() ?? 0
+                    return max(newest, news) > since || since == 0
                 }
                 .sorted { $0.id < $1.id }
             let page = rows.prefix(limit)

@@ -223,7 +223,10 @@ import Testing
         #expect(after.ids.contains(id))
         // Marked still, and yet nothing new: it does not come again once the transactions of others that began before have ended.
         var quiet = after
-        while quiet.ids.contains(id) { quiet = try await sync(quiet.token) }
+        while quiet.ids.contains(id) {
+            try Task.checkCancellation()
+            quiet = try await sync(quiet.token)
+        }
         try await lane.settle(SettleEntry(conversationID: id, head: Seq(1), lastActivityAt: .now))
         let settled = try await sync(quiet.token)
         #expect(settled.ids.contains(id))
