@@ -30,13 +30,12 @@ struct Courier {
     private let bus: any MessageBus
     private var batches: [Destination: ByteWriter] = [:]
     private var subjects: [Destination: Subject] = [:]
-    private(set) var failedPublishes = 0
 
     init(bus: any MessageBus) { self.bus = bus }
 
     var isEmpty: Bool { batches.isEmpty }
 
-    /// False where the batch that the frame made full could not be published.
+    /// Sends the batch at once where the frame made it full.
     mutating func add(_ frame: Frame, to destination: Destination, header: BatchHeader) {
         if batches[destination] == nil {
             var writer = ByteWriter(capacity: 1024)
@@ -68,11 +67,7 @@ struct Courier {
             subject = destination.subject
             subjects[destination] = subject
         }
-        do throws(BusError) {
-            try bus.publish(writer.bytes, to: subject)
-        } catch {
-            // What is lost here is found again: calls by their deadline or by ``Endpoint``'s check of the bus, events by resync.
-            failedPublishes += 1
-        }
+        // What cannot be published is found again: calls fail or are sent again when the bus is back, and sessions are told `resync`.
+        try? bus.publish(writer.bytes, to: subject)
     }
 }

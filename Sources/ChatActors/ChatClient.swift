@@ -69,11 +69,23 @@ public struct ChatClient: Sendable {
     public func detach(
         _ session: SessionID, of user: UserID, device: DeviceID, _ ending: SessionEnding, from endpoint: Endpoint
     ) {
-        let report = SessionReport(sessionID: session, deviceID: device, isBackground: false, ending: ending)
-        self.report(.detach, user, report, endpoint)
+        detach(
+            user, SessionReport(sessionID: session, deviceID: device, isBackground: false, ending: ending), endpoint, attempt: 0)
     }
 
-    /// Nobody waits for these: an owner that is away hears of the session again when its successor asks.
+    /// Said again until it is heard: nobody else tells an owner that a session of a living node is gone.
+    private func detach(_ user: UserID, _ report: SessionReport, _ endpoint: Endpoint, attempt: Int) {
+        endpoint.call(
+            ActorAddress(user), verb: PresenceVerb.detach.rawValue, payload: report.encoded(), timeout: Self.presenceTimeout
+        ) { result in
+            guard case .failure = result, attempt < Self.detachAttempts else { return }
+            endpoint.loop.schedule(after: .seconds(2)) { detach(user, report, endpoint, attempt: attempt + 1) }
+        }
+    }
+
+    private static let detachAttempts = 60
+
+    /// Nobody waits for these: the session says it again after a change of owner, and after the bus was away.
     private func report(_ verb: PresenceVerb, _ user: UserID, _ report: SessionReport, _ endpoint: Endpoint) {
         endpoint.call(
             ActorAddress(user), verb: verb.rawValue, payload: report.encoded(), timeout: Self.presenceTimeout

@@ -25,6 +25,7 @@ final class ChatLane: @unchecked Sendable {
     private let logger: Logger
     private let onFenced: @Sendable () -> Void
     private var closeJournal: () -> Void = {}
+    private static let announcementAttempts = 20
     private var settlements: [SettleEntry] = []
     private var recovering: [ShardID: MonotonicTime] = [:]
 
@@ -70,7 +71,9 @@ final class ChatLane: @unchecked Sendable {
         recovering = recovering.filter { $0.value > now }
         for shard in shards where shard.shard.kind == .presence {
             switch shard.reason {
-            case .placement: break
+            case .placement:
+                // The first owner ever has nobody to wait for.
+                if shard.epoch > Epoch(1) { recovering[shard.shard] = now + PresenceMachine.recoveryTime }
             case .failover: recovering[shard.shard] = now + PresenceMachine.nodeDeathLinger
             case .join: recovering[shard.shard] = now + PresenceMachine.recoveryTime
             }
@@ -92,12 +95,17 @@ final class ChatLane: @unchecked Sendable {
     }
 
     /// Passes on what dead owners of `shards` may have committed without telling anyone.
-    func announceRecent(inShards shards: [Int]) {
+    func announceRecent(inShards shards: [Int], attempt: Int = 0) {
         let since = now() + (.zero - settings.failoverReach)
         journal.recentMessages(inShards: shards, since: since) { [self] result in
             switch result {
             case .failure(let error):
-                logger.warning("Recent messages of taken shards could not be read", [.error: "\(error)"])
+                guard attempt < Self.announcementAttempts else {
+                    return logger.warning("Recent messages of taken shards could not be read", [.error: "\(error)"])
+                }
+                lane.loop.schedule(after: .milliseconds(500)) { [self] in
+                    announceRecent(inShards: shards, attempt: attempt + 1)
+                }
             case .success(let recent):
                 for item in recent { announce(item.message, to: item.memberIDs) }
                 metrics.announcedAgain.increment(by: recent.count)

@@ -12,15 +12,10 @@ struct Fanout: Sendable {
     func send(_ event: FanoutEvent, from lane: Lane) {
         deliveries.increment(by: event.recipients.count)
         if event.recipients.contains(where: hub.hasSessions) { hub.deliver(event) }
+        // First who is where, then which peers are known whole: a peer whose users are being read anew is marked before they go.
+        let masks = event.recipients.map { routes.map.mask(of: $0) }
         let peers = routes.map.peers
-        var masks: [UInt64] = []
-        masks.reserveCapacity(event.recipients.count)
-        var union = peers.incomplete
-        for recipient in event.recipients {
-            let mask = routes.map.mask(of: recipient)
-            masks.append(mask)
-            union |= mask
-        }
+        var union = masks.reduce(peers.incomplete, |)
         while union != 0 {
             let bit = UInt64(union.trailingZeroBitCount)
             union &= union - 1

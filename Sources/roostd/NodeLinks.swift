@@ -38,7 +38,10 @@ final class NodeLinks: Sendable {
             staleRouting: { [self] in refreshView() },
             // The lease finds out by itself; asking for the view makes it sooner.
             fenced: { [self] in refreshView() },
-            missedEvents: { registry.forEach { $0.resync() } },
+            missedEvents: { [self] in
+                registry.forEach { $0.mayHaveMissedNews() }
+                ends.withLock { $0.watches }?.askAgain()
+            },
             presenceChanged: { [self] in ends.withLock { $0.watches }?.received($0) })
     }
 }

@@ -38,6 +38,15 @@ import Testing
         #expect(routes.state == .complete(next: 8))
     }
 
+    @Test func aSnapshotForSomebodyElseTakesNobodyAway() {
+        var routes = complete()
+        #expect(routes.snapshotPart(number: 4, online: [ann], isFirst: true, isLast: false).isEmpty)
+        #expect(routes.snapshotPart(number: 4, online: [bob], isFirst: false, isLast: true).isEmpty)
+        #expect(routes.state == .complete(next: 5))
+        // One that tells more than is known is taken.
+        #expect(routes.snapshotPart(number: 6, online: [bob], isFirst: true, isLast: true) == [.clear, .add([bob])])
+    }
+
     @Test func aLostLastBatchShowsByTheTip() {
         var routes = complete()
         #expect(routes.tip(number: 4).isEmpty)

@@ -316,4 +316,20 @@ import Testing
             #expect(await late.closeCode() == CloseCode.goingAway.rawValue)
         }
     }
+
+    @Test func watchesSentTogetherShareTheLimit() async throws {
+        try await withCluster(1) { cluster in
+            let session = try await cluster.session(try await cluster.anonymous())
+            for id in 1...2 {
+                await session.send(.watch((0..<300).map { _ in UserID.make() }), id: id)
+            }
+            // The refusal needs no look into the store, so it comes first.
+            guard case .failure(let problem) = try await session.answer(to: 2) else { throw Unexpected("600 watched") }
+            #expect(problem.code == ErrorCode.validationFailed.rawValue)
+            _ = try await session.answer(to: 1).get()
+            // Nobody of the first was to be seen, so there is room again.
+            await session.send(.watch((0..<500).map { _ in UserID.make() }), id: 3)
+            _ = try await session.answer(to: 3).get()
+        }
+    }
 }

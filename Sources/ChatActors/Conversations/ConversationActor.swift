@@ -88,7 +88,8 @@ public distributed actor ConversationActor: HostedActor {
         let calls = mailbox
         mailbox = []
         for call in calls { lane.answer(call, outcome) }
-        lane.drop(id)
+        // A retiring actor has left the lane already, and another may stand in its place.
+        if retirement == nil { lane.drop(id) }
     }
 
     // MARK: Turns
@@ -225,7 +226,8 @@ public distributed actor ConversationActor: HostedActor {
     /// Another owner was faster. Once may be chance; a rival that keeps winning is the real owner.
     private func conflicted() {
         if case .awake(let state) = phase, state.conflictsInARow >= 4 {
-            return fail(StoreError(.fenced))
+            // What is known of the head is not believed any more.
+            return fail(StoreError(.fenced, outcomeUnknown: true))
         }
         advance { $0.conflicted() }
     }

@@ -67,6 +67,8 @@ struct PeerRoutes {
 
     /// A part of a snapshot that holds everything up to batch `number`.
     mutating func snapshotPart(number: UInt64, online: [UserID], isFirst: Bool, isLast: Bool) -> [Action] {
+        // A snapshot that somebody else asked for tells nothing new.
+        if case .complete(let next) = state, next == number + 1 { return [] }
         var actions: [Action] = []
         if isFirst {
             actions.append(.clear)

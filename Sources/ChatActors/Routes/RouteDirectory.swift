@@ -5,7 +5,8 @@ import Runtime
 
 /// Knows on which nodes each user has sessions, and tells the other nodes of those here (docs/decisions/0003).
 ///
-/// A session is announced before its client is told `ready`: from then on every owner of a conversation sends it every event.
+/// A session is announced before its client is told `ready`: from then on every owner of a conversation sends it every event. A peer
+/// that does not acknowledge in time keeps nobody waiting; when it does, sessions are told `resync`.
 /// The methods may be called on any thread; the state is confined to `loop`.
 public final class RouteDirectory: @unchecked Sendable {
     private static let snapshotPartUsers = 4000
@@ -27,6 +28,8 @@ public final class RouteDirectory: @unchecked Sendable {
     private var batcher = AttachBatcher<@Sendable () -> Void>()
     private var subscriptions: [any BusSubscription] = []
     private var flushScheduled = false
+    /// Batches whose sessions were told `ready` before every peer had acknowledged them.
+    private var overdue: Set<UInt64> = []
 
     private struct Peer {
         let node: NodeIdentity
@@ -172,6 +175,8 @@ public final class RouteDirectory: @unchecked Sendable {
             onPeer(node.incarnation) { $0.snapshotPart(number: number, online: online, isFirst: isFirst, isLast: isLast) }
         case .acknowledgement(let node, let number):
             for waiter in batcher.acknowledged(number, by: node.incarnation) { waiter() }
+            // Late: until now this peer did not send those sessions anything.
+            if overdue.remove(number) != nil { onMissedEvents() }
             scheduleFlush()
         case .snapshotRequest(let node, let afterGap):
             guard peers[node.incarnation] != nil else { return }
@@ -185,6 +190,8 @@ public final class RouteDirectory: @unchecked Sendable {
         let actions = body(&peer.routes)
         peers[incarnation] = peer
         let bit: UInt64 = peer.bit.map { 1 << UInt64($0) } ?? 0
+        // Before anything is taken from the map: whoever finds a user missing there must find the peer incomplete.
+        if actions.contains(.clear) { map.updatePeers { $0.incomplete |= bit } }
         for action in actions {
             switch action {
             case .add(let users): if bit != 0 { map.add(users, bit: bit) }
@@ -222,7 +229,9 @@ public final class RouteDirectory: @unchecked Sendable {
             return
         }
         loop.schedule(after: acknowledgementTimeout) { [self] in
-            for waiter in batcher.timedOut(batch.number) { waiter() }
+            let waiters = batcher.timedOut(batch.number)
+            if !waiters.isEmpty, overdue.count < 1024 { overdue.insert(batch.number) }
+            for waiter in waiters { waiter() }
             scheduleFlush()
         }
     }

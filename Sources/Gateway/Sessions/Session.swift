@@ -215,6 +215,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         services.metrics.resyncs.increment()
         cursor.reset()
         holesBeingFilled = []
+        generation += 1
         if let socket, !socket.sendText(ServerEvent.resync()), socket.isOpen { tooSlow() }
     }
 
@@ -246,16 +247,22 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     // MARK: Holes
 
     private var holesBeingFilled: Set<ConversationID> = []
+    /// Rises with each resync: what was read for an earlier one is not sent.
+    private var generation = 0
 
     private func fillHole(in conversation: ConversationID) {
         guard let caller, let last = cursor.last(of: conversation), holesBeingFilled.insert(conversation).inserted else { return }
         services.metrics.holes.increment()
         let services = services
+        let generation = generation
         services.executor.run {
             try? await services.backend.conversations.changes(
                 of: conversation, for: caller.userID, after: last, limit: Limits.pageMaximum)
         } answer: { [self] result in
-            loop.execute { self.holeFilled(conversation, after: last, (try? result.get()) ?? nil) }
+            loop.execute {
+                guard generation == self.generation else { return }
+                self.holeFilled(conversation, after: last, (try? result.get()) ?? nil)
+            }
         }
     }
 

@@ -113,6 +113,13 @@ extension Session {
         endShownTyping { changes.hasMoved($0) }
     }
 
+    /// Something between the nodes was lost: events for this session perhaps, or what its presence's owner knows of it.
+    public func mayHaveMissedNews() {
+        guard caller != nil else { return }
+        attachPresence()
+        resync()
+    }
+
     /// Someone that this session watches came or went.
     func presenceChanged(_ presence: Presence) {
         guard case .ready = state, watched.contains(presence.userID) else { return }
@@ -140,11 +147,16 @@ extension Session {
     private func watch(_ id: FrameID?, _ users: [UserID], _ caller: Caller) {
         guard watched.union(users).count <= Limits.watchedUsers else { return answer(id, .invalid("userIds", .tooLong)) }
         began()
+        // Counted from now on, so that frames sent together share the limit; what was watched before stays whatever comes.
+        let new = Set(users).subtracting(watched)
+        watched.formUnion(new)
         services.watches.watch(users, for: self, caller) { [self] result in
+            let known = Set(((try? result.get()) ?? []).map(\.userID))
+            let over = new.filter { !known.contains($0) || !watched.contains($0) || self.caller == nil }
+            watched.subtract(over)
+            services.watches.drop(self, over)
             switch result {
-            case .success(let presence):
-                watched.formUnion(presence.map(\.userID))
-                ended(ServerAnswer.presence(id, presence))
+            case .success(let presence): ended(ServerAnswer.presence(id, presence))
             case .failure(let error): ended(ServerAnswer.failed(id, error))
             }
         }

@@ -52,7 +52,7 @@ public struct SessionSettings: Sendable {
     public var pingIntervalSeconds = 25
     /// Client frames whose answers are not sent yet; more are refused with `rateLimited`.
     public var framesInFlight = 1024
-    /// Frames that are not acceptable JSON within a minute; one more closes the socket.
+    /// The frame that is the so-manieth within a minute not to be acceptable JSON closes the socket.
     public var unreadableFramesPerMinute = 10
     /// Events that may wait in a session while a hole is filled; more make a resync.
     public var heldEvents = 256

@@ -139,7 +139,7 @@ public final class WatchHub: @unchecked Sendable {
             entry.waiting = []
             watched[user] = entry
             if case .success(let fact) = result { update(fact, isAnswer: true) }
-            if case .failure = result, entry.fact == nil { retryLater(user) }
+            if case .failure = result { retryLater(user) }
             for completion in waiting { completion(result) }
         }
     }
@@ -161,6 +161,7 @@ public final class WatchHub: @unchecked Sendable {
                 entry.watchers[id] = nil
                 if entry.watchers.isEmpty {
                     watched[user] = nil
+                    for completion in entry.waiting { completion(.failure(.unavailable)) }
                     chat.unwatch(user, from: endpoint)
                 } else {
                     watched[user] = entry
@@ -220,11 +221,18 @@ public final class WatchHub: @unchecked Sendable {
         }
     }
 
-    /// - Parameter isAnswer: answers to our own question count whatever their version: a new owner begins its own numbering.
+    /// The bus was away: news is lost, and owners may not have heard that this node watches.
+    public func askAgain() {
+        loop.execute { [self] in
+            for user in watched.keys { ask(user) }
+        }
+    }
+
+    /// - Parameter isAnswer: answers to our own question may repeat what is known; news must be newer.
     private func update(_ fact: PresenceFact, isAnswer: Bool) {
         guard var entry = watched[fact.userID] else { return }
         let known = entry.fact
-        if let known, !isAnswer, fact.version <= known.version { return }
+        if let known, isAnswer ? fact.version < known.version : fact.version <= known.version { return }
         entry.fact = fact
         watched[fact.userID] = entry
         guard let known, known.state != fact.state else { return }
