@@ -12,7 +12,6 @@ public final class ChatNode: @unchecked Sendable {
         public var edgeLoops: [EventLoop]
         public var bus: any MessageBus
         public var conversations: any ConversationStore
-        public var accounts: any AccountStore
         public var hub: any SessionHub
         public var background: BackgroundWork
         public var lastSeen: LastSeenRecorder
@@ -23,7 +22,7 @@ public final class ChatNode: @unchecked Sendable {
 
         public init(
             laneLoops: [EventLoop], edgeLoops: [EventLoop], bus: any MessageBus, conversations: any ConversationStore,
-            accounts: any AccountStore, hub: any SessionHub, background: BackgroundWork, lastSeen: LastSeenRecorder,
+            hub: any SessionHub, background: BackgroundWork, lastSeen: LastSeenRecorder,
             settings: ChatSettings = ChatSettings(), logger: Logger, metrics: Metrics,
             now: @escaping @Sendable () -> Timestamp = { .now }
         ) {
@@ -31,7 +30,6 @@ public final class ChatNode: @unchecked Sendable {
             self.edgeLoops = edgeLoops
             self.bus = bus
             self.conversations = conversations
-            self.accounts = accounts
             self.hub = hub
             self.background = background
             self.lastSeen = lastSeen

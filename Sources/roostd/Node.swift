@@ -40,7 +40,7 @@ final class Node: Sendable {
         let links = NodeLinks()
         let chat = ChatNode(
             ChatNode.Parts(
-                laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus, conversations: conversations, accounts: accounts,
+                laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus, conversations: conversations,
                 hub: registry, background: background, lastSeen: lastSeen, logger: logger.labelled("actors"), metrics: metrics),
             events: links.chatEvents(registry)
         ) { identity, lane, loop in
@@ -61,7 +61,7 @@ final class Node: Sendable {
             logger: logger.labelled("gateway"))
         let executor = RequestExecutor(metrics: metrics)
         let watches = WatchHub(
-            endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor, metrics: metrics)
+            endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
             routes: chat.routes, watches: watches, executor: executor,

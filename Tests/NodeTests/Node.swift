@@ -38,7 +38,7 @@ final class TestNode: Sendable {
         let hubOfWatches = Locked<WatchHub?>(nil)
         chat = ChatNode(
             ChatNode.Parts(
-                laneLoops: [lane], edgeLoops: [edge], bus: bus, conversations: conversations, accounts: accounts, hub: registry,
+                laneLoops: [lane], edgeLoops: [edge], bus: bus, conversations: conversations, hub: registry,
                 background: background, lastSeen: lastSeen, logger: .silent, metrics: metrics),
             events: ChatNode.Events(
                 staleRouting: {}, fenced: {}, missedEvents: { registry.forEach { $0.resync() } },
@@ -54,7 +54,7 @@ final class TestNode: Sendable {
             logger: .silent)
         let executor = RequestExecutor(metrics: metrics)
         watches = WatchHub(
-            endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor, metrics: metrics)
+            endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
             routes: chat.routes, watches: watches, executor: executor, settings: SessionSettings(nodeName: name),

@@ -24,9 +24,6 @@ public final class LastSeenRecorder: Service {
         }
     }
 
-    /// What is not written yet, for readers that come before it is.
-    func pendingTime(of user: UserID) -> Timestamp? { pending.withLock { $0[user] } }
-
     public func start() async throws {
         let clock = clock
         let task = Task { [weak self] in

@@ -32,7 +32,7 @@ public final class WatchHub: @unchecked Sendable {
 
     private var loop: EventLoop { endpoint.loop }
 
-    public init(endpoint: Endpoint, chat: ChatClient, backend: Backend, executor: RequestExecutor, metrics: Metrics) {
+    public init(endpoint: Endpoint, chat: ChatClient, backend: Backend, executor: RequestExecutor) {
         self.endpoint = endpoint
         self.chat = chat
         self.backend = backend

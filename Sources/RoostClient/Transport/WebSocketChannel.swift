@@ -1,6 +1,6 @@
 import EdgeCodec
 import EventLoop
-import Synchronization
+import Runtime
 
 /// A WebSocket for ordinary async code, over ``WebSocketClient``. While nobody receives, a bounded number of messages waits and then the
 /// socket is read no further.
@@ -31,8 +31,8 @@ public final class WebSocketChannel: Sendable {
     /// Beyond it the socket is not read.
     private static let messageLimit = 1024
 
-    private let state = Mutex(State())
-    private let client = Mutex<WebSocketClient?>(nil)
+    private let state = Locked(State())
+    private let client = Locked<WebSocketClient?>(nil)
     private let context: ClientLoop
 
     private init(_ context: ClientLoop) { self.context = context }
