@@ -15,17 +15,19 @@ public final class Gateway: EdgeHandler {
     private let api: API
     private let served: ServedRequests
     private let origins: Origins
+    private let limiter: RateLimiter
     private let offersEcho: Bool
     private let makeSession: SessionFactory
 
     /// - Parameters:
     ///   - executor: started before the listener, stopped after it.
+    ///   - profiles: nil where profiles need not be complete.
     ///   - isReady: what `/readyz` says; cheap, any thread.
     ///   - makeSession: for each socket whose handshake was accepted.
     public init(
         backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, executor: RequestExecutor,
-        settings: GatewaySettings = GatewaySettings(), isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger,
-        makeSession: @escaping SessionFactory
+        settings: GatewaySettings = GatewaySettings(), limiter: RateLimiter = .off, profiles: ProfileGate? = nil,
+        isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger, makeSession: @escaping SessionFactory
     ) {
         let routes =
             HealthRoutes(isReady: isReady).routes
@@ -35,7 +37,10 @@ public final class Gateway: EdgeHandler {
             + MessageRoutes(backend: backend).routes
         origins = Origins(settings.allowedOrigins)
         api = API(
-            routes, guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, logger: logger)
+            routes, guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, limiter: limiter,
+            profiles: profiles,
+            logger: logger)
+        self.limiter = limiter
         served = ServedRequests(api: api, executor: executor, metrics: metrics, listener: "public", logger: logger)
         offersEcho = settings.offersEcho
         self.makeSession = makeSession
@@ -58,7 +63,7 @@ public final class Gateway: EdgeHandler {
     /// As a listener would get it, for tests without one.
     func respond(to request: HTTPRequest) async -> HTTPResponse {
         if case .respond(let response) = admit(request.head) { return response }
-        return await served.respond(to: request)
+        return await served.answer(to: request)
     }
 
     private func admitSocket(_ head: HTTPRequestHead, _ accept: () -> Admission) -> Admission {
@@ -78,6 +83,7 @@ public final class Gateway: EdgeHandler {
         guard offered.isEmpty || offered.contains(Self.subprotocol) else {
             return .respond(api.failure(RoostError(.badParameter, "the subprotocol is \(Self.subprotocol)"), head))
         }
+        do throws(RoostError) { try limiter.admitSocket(head) } catch { return .respond(api.failure(error, head)) }
         return .webSocket(
             WebSocketAcceptance(
                 subprotocol: offered.isEmpty ? nil : Self.subprotocol, maxMessageBytes: Limits.socketMessageBytes,

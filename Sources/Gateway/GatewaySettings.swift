@@ -11,7 +11,11 @@ public struct GatewaySettings: Sendable {
     public static let accessTokenSetting = Setting<Duration>.seconds(
         "ROOST_ACCESS_TOKEN_SECONDS", default: 900, in: 1...86_400, help: "how long an access token lives")
 
-    public static let settings: [any DeclaredSetting] = [allowedOriginsSetting, echoSetting, accessTokenSetting]
+    public static let requireProfileSetting = Setting<Bool>.bool(
+        "ROOST_REQUIRE_PROFILE", default: false, help: "refuse almost everything until a user's profile is complete")
+
+    public static let settings: [any DeclaredSetting] =
+        [allowedOriginsSetting, echoSetting, accessTokenSetting, requireProfileSetting] + RateLimitSettings.settings
 
     /// As browsers send them in `Origin`; `*` for all.
     public var allowedOrigins: [String] = []

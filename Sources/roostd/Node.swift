@@ -34,7 +34,8 @@ final class Node: Sendable {
         let conversations = PostgresConversationStore(pool: pool)
 
         // Actors.
-        let registry = SessionRegistry(metrics: metrics)
+        let limits = RateLimitSettings(configuration)
+        let registry = SessionRegistry(limit: limits.socketsOfUser, metrics: metrics)
         let background = BackgroundWork(metrics: metrics)
         let lastSeen = LastSeenRecorder(accounts: accounts)
         let links = NodeLinks()
@@ -60,12 +61,13 @@ final class Node: Sendable {
             accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
             logger: logger.labelled("gateway"))
         let executor = RequestExecutor(metrics: metrics)
+        let profiles = configuration[GatewaySettings.requireProfileSetting] ? ProfileGate(backend: backend) : nil
         let watches = WatchHub(
             endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
-            routes: chat.routes, watches: watches, executor: executor,
-            settings: SessionSettings(nodeName: name, limitsRates: configuration[NodeSettings.rateLimits]), metrics: metrics,
+            routes: chat.routes, watches: watches, executor: executor, profiles: profiles,
+            settings: SessionSettings(nodeName: name, limits: limits), metrics: metrics,
             logger: logger.labelled("sessions"))
         let signalHandler = SignalHandler(
             backend: backend, authenticator: authenticator, registry: registry, watches: watches, background: background,
@@ -84,7 +86,8 @@ final class Node: Sendable {
         let passwords = PasswordHasher(metrics: metrics)
         let gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, executor: executor,
-            settings: GatewaySettings(configuration), isReady: { health.isReady }, metrics: metrics,
+            settings: GatewaySettings(configuration), limiter: RateLimiter(limits, metrics: metrics), profiles: profiles,
+            isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
         let admin = AdminGateway(
             token: configuration[NodeSettings.adminToken], executor: executor, isReady: { health.isReady }, metrics: metrics,

@@ -28,13 +28,12 @@ enum NodeSettings {
     static let lanes = Setting<Int>.int(
         "ROOST_LANES", default: 0, in: 0...16,
         help: "event loops that host actors, each with a journal connection; 0 is one for every two cores")
-    static let rateLimits = Setting<Bool>.bool("ROOST_RATE_LIMITS", default: true, help: "limit how much one client may ask")
     static let testHooks = Setting<Bool>.bool(
         "ROOST_TEST_HOOKS", default: false, help: "allow tests to freeze this node's membership; never in production")
 
     static let all: [any DeclaredSetting] =
         [
-            nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, rateLimits, testHooks,
+            nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, testHooks,
             PostgresConfiguration.urlSetting, PostgresConfiguration.connectionsSetting, NATSBusOptions.urlSetting,
         ] + GatewaySettings.settings + RuntimeSettings.all
 

@@ -13,12 +13,11 @@ final class TestCluster: Sendable {
     let clientLoop: EventLoop
     let client: ClientLoop
 
-    init(_ count: Int, accessTokenLifetime: Duration) async throws {
+    init(_ count: Int, _ options: TestNodeOptions) async throws {
         var nodes: [TestNode] = []
         for index in 0..<count {
             nodes.append(
-                try await TestNode(
-                    "node\(index + 1)", database: database, hub: hub, accessTokenLifetime: accessTokenLifetime))
+                try await TestNode("node\(index + 1)", database: database, hub: hub, options: options))
         }
         self.nodes = nodes
         clientLoop = try EventLoop(name: "client")
@@ -97,9 +96,12 @@ struct Unexpected: Error {
 }
 
 func withCluster(
-    _ count: Int, accessTokenLifetime: Duration = .seconds(900), _ body: (TestCluster) async throws -> Void
+    _ count: Int, accessTokenLifetime: Duration = .seconds(900), socketsOfUser: Int? = nil, requiresProfile: Bool = false,
+    _ body: (TestCluster) async throws -> Void
 ) async throws {
-    let cluster = try await TestCluster(count, accessTokenLifetime: accessTokenLifetime)
+    let options = TestNodeOptions(
+        accessTokenLifetime: accessTokenLifetime, socketsOfUser: socketsOfUser, requiresProfile: requiresProfile)
+    let cluster = try await TestCluster(count, options)
     do {
         try await body(cluster)
     } catch {

@@ -11,6 +11,13 @@ import Runtime
 
 @testable import Gateway
 
+/// How the nodes of a test are set.
+struct TestNodeOptions: Sendable {
+    var accessTokenLifetime: Duration = .seconds(900)
+    var socketsOfUser: Int?
+    var requiresProfile = false
+}
+
 /// A whole node in this process: actors, sessions and real sockets, over stores and a bus in memory.
 final class TestNode: Sendable {
     let identity: NodeIdentity
@@ -23,7 +30,7 @@ final class TestNode: Sendable {
     private let loops: [EventLoop]
     private let seen = Locked<ClusterView?>(nil)
 
-    init(_ name: String, database: MemoryDatabase, hub: MemoryBusHub, accessTokenLifetime: Duration) async throws {
+    init(_ name: String, database: MemoryDatabase, hub: MemoryBusHub, options: TestNodeOptions) async throws {
         let metrics = Metrics()
         let lane = try EventLoop(name: "lane")
         let edge = try EventLoop(name: "edge")
@@ -32,7 +39,7 @@ final class TestNode: Sendable {
         let bus = hub.connect(name)
         let accounts = MemoryAccountStore(database)
         let conversations = MemoryConversationStore(database)
-        let registry = SessionRegistry(metrics: metrics)
+        let registry = SessionRegistry(limit: options.socketsOfUser, metrics: metrics)
         let background = BackgroundWork(metrics: metrics)
         let lastSeen = LastSeenRecorder(accounts: accounts)
         let hubOfWatches = Locked<WatchHub?>(nil)
@@ -45,7 +52,7 @@ final class TestNode: Sendable {
                 presenceChanged: { fact in hubOfWatches.withLock { $0 }?.received(fact) })
         ) { _, _, loop in LaneJournal(MemoryJournal(database, loop: loop)) {} }
         let authenticator = Authenticator(
-            accounts: accounts, accessTokenLifetime: accessTokenLifetime, metrics: metrics, logger: .silent,
+            accounts: accounts, accessTokenLifetime: options.accessTokenLifetime, metrics: metrics, logger: .silent,
             onRevoked: { registry.close($0) })
         let handler = Locked<SignalHandler?>(nil)
         let signals = Signals(bus: bus) { signal in handler.withLock { $0 }?.received(signal) }
@@ -53,15 +60,18 @@ final class TestNode: Sendable {
             accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
             logger: .silent)
         let executor = RequestExecutor(metrics: metrics)
+        let profiles = options.requiresProfile ? ProfileGate(backend: backend) : nil
         watches = WatchHub(
             endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
-            routes: chat.routes, watches: watches, executor: executor, settings: SessionSettings(nodeName: name),
+            routes: chat.routes, watches: watches, executor: executor, profiles: profiles,
+            settings: SessionSettings(nodeName: name),
             metrics: metrics, logger: .silent)
         let passwords = PasswordHasher(cost: .least, metrics: metrics)
         let gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, isReady: { true },
+            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, profiles: profiles,
+            isReady: { true },
             metrics: metrics, logger: .silent, makeSession: { Session(services: sessions, socket: $0) })
         server = EdgeServer(configuration: EdgeConfiguration(), loops: [edge], handler: gateway)
         self.registry = registry

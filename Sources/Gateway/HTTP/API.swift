@@ -1,5 +1,6 @@
 import EdgeServer
 import RoostModel
+import RoostProtocol
 import Runtime
 
 /// A table of routes with all that every request goes through, without any socket: a head and a body in, a response out.
@@ -19,38 +20,57 @@ struct API: Sendable {
     let router: Router
     let guards: Guards
     let origins: Origins
+    let limiter: RateLimiter
+    let profiles: ProfileGate?
     let logger: Logger
 
-    init(_ routes: [Route], guards: Guards, origins: Origins, logger: Logger) {
+    /// - Parameter profiles: nil where profiles need not be complete.
+    init(
+        _ routes: [Route], guards: Guards, origins: Origins, limiter: RateLimiter = .off, profiles: ProfileGate? = nil,
+        logger: Logger
+    ) {
         router = Router(routes)
         self.guards = guards
         self.origins = origins
+        self.limiter = limiter
+        self.profiles = profiles
         self.logger = logger
     }
 
     /// Where no body is needed to know the answer, none is read.
-    func decide(_ head: HTTPRequestHead) -> Decision {
-        switch router.find(head.method, head.pathSegments) {
-        case .unknownPath: return .respond(failure(.notFound, head), route: nil)
-        case .otherMethods(let allowed):
-            if head.method == "OPTIONS" { return .respond(options(allowed, head), route: nil) }
-            return .respond(finished(.methodNotAllowed(allowed, requestID: head.requestID), head), route: nil)
-        case .found(let match):
-            do throws(RoostError) {
+    /// - Parameter counts: whether this is the first look at the request, which its client's limits count.
+    func decide(_ head: HTTPRequestHead, counts: Bool) -> Decision {
+        let outcome = router.find(head.method, head.pathSegments)
+        do throws(RoostError) {
+            switch outcome {
+            case .unknownPath:
+                if counts { try limiter.admit(head, .usual) }
+                return .respond(failure(.notFound, head), route: nil)
+            case .otherMethods(let allowed):
+                if counts { try limiter.admit(head, .usual) }
+                if head.method == "OPTIONS" { return .respond(options(allowed, head), route: nil) }
+                return .respond(finished(.methodNotAllowed(allowed, requestID: head.requestID), head), route: nil)
+            case .found(let match):
+                if counts { try limiter.admit(head, match.route.limit) }
                 if case .instant(let handler) = match.route.handler {
                     return .respond(finished(try handler(), head), route: match.index)
                 }
-                return .run(match, try caller(of: match.route, head))
-            } catch {
-                return .respond(failure(error, head), route: match.index)
+                let caller = try caller(of: match.route, head)
+                if counts, let caller { try limiter.admit(caller, match.route.limit) }
+                return .run(match, caller)
             }
+        } catch {
+            if case .found(let match) = outcome { return .respond(failure(error, head), route: match.index) }
+            return .respond(failure(error, head), route: nil)
         }
     }
 
     /// The answer of a route; errors become problems.
     func run(_ match: Router.Match, _ caller: Caller?, _ request: HTTPRequest) async -> HTTPResponse {
         do throws(RoostError) {
+            if match.route.needsProfile, let caller { try await profiles?.require(caller.userID) }
             try checkContentType(match.route, request)
+            if match.route.limit == .signIn { try countEmail(request.body) }
             let context = RequestContext(head: request.head, parameters: match.parameters, body: request.body)
             let response: HTTPResponse
             switch match.route.handler {
@@ -103,6 +123,12 @@ struct API: Sendable {
                 throw RoostError(.unsupportedMediaType, "a body without content coding is expected")
             }
         }
+    }
+
+    /// Whatever else may be wrong with the body is for the route to say.
+    private func countEmail(_ body: [UInt8]) throws(RoostError) {
+        guard let text = (try? JSONBody(body))?.members["email"]?.string, let email = Email(text) else { return }
+        try limiter.admit(email: email.value)
     }
 
     private func options(_ allowed: [String], _ head: HTTPRequestHead) -> HTTPResponse {

@@ -26,36 +26,64 @@ struct Route: Sendable {
         case admin(@Sendable (RequestContext) async throws(RoostError) -> HTTPResponse)
     }
 
+    /// What a request counts as where clients are limited.
+    enum Limit: Sendable {
+        case none
+        case usual
+        /// An attempt to get tokens, or to prove an email: also by address, and by the `email` in the body.
+        case signIn
+        /// A question whether an email has an account: also by account.
+        case lookup
+    }
+
     let method: Method
     let template: PathTemplate
     let body: Body
+    let limit: Limit
+    /// Whether it is closed to those with an incomplete profile, where completion is required.
+    let needsProfile: Bool
     let handler: Handler
 
+    private init(
+        _ method: Method, _ path: StaticString, body: Body = .ignored, limit: Limit, needsProfile: Bool = false,
+        _ handler: Handler
+    ) {
+        self.method = method
+        template = PathTemplate(path)
+        self.body = body
+        self.limit = limit
+        self.needsProfile = needsProfile
+        self.handler = handler
+    }
+
     static func instant(
-        _ method: Method, _ path: StaticString, _ handler: @escaping @Sendable () throws(RoostError) -> HTTPResponse
+        _ method: Method, _ path: StaticString, limit: Limit = .none,
+        _ handler: @escaping @Sendable () throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method: method, template: PathTemplate(path), body: .ignored, handler: .instant(handler))
+        Route(method, path, limit: limit, .instant(handler))
     }
 
     static func open(
-        _ method: Method, _ path: StaticString, body: Body = .ignored,
+        _ method: Method, _ path: StaticString, body: Body = .ignored, limit: Limit = .signIn,
         _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method: method, template: PathTemplate(path), body: body, handler: .open(handler))
+        Route(method, path, body: body, limit: limit, .open(handler))
     }
 
+    /// - Parameter needsProfile: nil for what the path says: all but `/v1/me`, `/v1/auth` and `/v1/devices`.
     static func user(
-        _ method: Method, _ path: StaticString, body: Body = .ignored,
+        _ method: Method, _ path: StaticString, body: Body = .ignored, limit: Limit = .usual, needsProfile: Bool? = nil,
         _ handler: @escaping @Sendable (RequestContext, Caller) async throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method: method, template: PathTemplate(path), body: body, handler: .user(handler))
+        let isExempt = ["me", "auth", "devices"].contains { path.description.split(separator: "/").dropFirst().first == $0[...] }
+        return Route(method, path, body: body, limit: limit, needsProfile: needsProfile ?? !isExempt, .user(handler))
     }
 
     static func admin(
         _ method: Method, _ path: StaticString, body: Body = .ignored,
         _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method: method, template: PathTemplate(path), body: body, handler: .admin(handler))
+        Route(method, path, body: body, limit: .none, .admin(handler))
     }
 }
 

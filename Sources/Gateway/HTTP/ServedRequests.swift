@@ -18,7 +18,7 @@ struct ServedRequests: Sendable {
     }
 
     func admit(_ head: HTTPRequestHead) -> Admission {
-        switch api.decide(head) {
+        switch api.decide(head, counts: true) {
         case .run: return .buffer(limit: Limits.jsonBodyBytes)
         case .respond(let response, let route):
             record(head, route, response.status, .zero)
@@ -34,7 +34,7 @@ struct ServedRequests: Sendable {
             answer(response)
         }
         // Once more: the token may have been revoked while the body came.
-        switch api.decide(request.head) {
+        switch api.decide(request.head, counts: false) {
         case .respond(let response, let route): finish(response, route)
         case .run(let match, let caller):
             executor.run({ await api.run(match, caller, request) }) { result in
@@ -49,7 +49,12 @@ struct ServedRequests: Sendable {
     /// As a listener would get it, for tests without one.
     func respond(to request: HTTPRequest) async -> HTTPResponse {
         if case .respond(let response) = admit(request.head) { return response }
-        return await withCheckedContinuation { continuation in handle(request) { continuation.resume(returning: $0) } }
+        return await answer(to: request)
+    }
+
+    /// Of a request that was admitted.
+    func answer(to request: HTTPRequest) async -> HTTPResponse {
+        await withCheckedContinuation { continuation in handle(request) { continuation.resume(returning: $0) } }
     }
 
     private func record(_ head: HTTPRequestHead, _ route: Int?, _ status: Int, _ duration: Duration) {

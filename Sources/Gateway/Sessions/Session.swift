@@ -10,6 +10,8 @@ import RoostProtocol
 public final class Session: WebSocketHandler, @unchecked Sendable {
     enum State {
         case awaitingHello
+        /// The token is good; whether the profile is complete is being asked.
+        case checkingProfile
         /// The token is good; other nodes are being told of the user.
         case attaching(Caller)
         case ready(Caller)
@@ -29,6 +31,8 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     private var unreadable = UnreadableFrames()
     private var isResyncing = false
     private var deadline: LoopTimer?
+    /// What came while the profile was being checked.
+    private var held: [ParsedFrame] = []
     /// Conversations in which the user is shown as typing by this session.
     var typing: Set<ConversationID> = []
     var watched: Set<UserID> = []
@@ -45,7 +49,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
 
     var caller: Caller? {
         switch state {
-        case .awaitingHello, .closed: nil
+        case .awaitingHello, .checkingProfile, .closed: nil
         case .attaching(let caller), .ready(let caller): caller
         }
     }
@@ -54,8 +58,15 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
 
     public func opened(_ socket: WebSocketConnection) {
         deadline = loop.schedule(after: services.settings.helloTimeout) { [weak self] in
-            guard let self, case .awaitingHello = state else { return }
-            close(.unauthenticated)
+            self?.helloTimedOut()
+        }
+    }
+
+    private func helloTimedOut() {
+        switch state {
+        case .awaitingHello: close(.unauthenticated)
+        case .checkingProfile: close(.internalError)
+        case .attaching, .ready, .closed: break
         }
     }
 
@@ -63,13 +74,40 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         switch services.authenticator.verify(hello.token) {
         case .failure(let error): close(error.code == .tokenExpired ? .tokenExpired : .unauthenticated)
         case .success(let caller):
-            state = .attaching(caller)
             isBackground = hello.isBackground
-            expire(at: caller.expiresAt)
-            services.registry.add(self, of: caller.userID)
-            attachPresence()
-            services.routes.attach(caller.userID) { [self] in loop.execute { self.attached() } }
+            guard let profiles = services.profiles, !profiles.isKnownComplete(caller.userID) else { return attach(caller) }
+            state = .checkingProfile
+            services.executor.run {
+                () async -> Result<Void, RoostError> in
+                do throws(RoostError) { return .success(try await profiles.require(caller.userID)) } catch {
+                    return .failure(error)
+                }
+            } answer: { [self] result in
+                loop.execute { self.profileChecked(caller, result.flatMap { $0 }) }
+            }
         }
+    }
+
+    private func profileChecked(_ caller: Caller, _ result: Result<Void, RoostError>) {
+        guard case .checkingProfile = state else { return }
+        switch result {
+        case .success: attach(caller)
+        case .failure(let error): close(error.code == .profileIncomplete ? .profileIncomplete : .internalError)
+        }
+    }
+
+    private func attach(_ caller: Caller) {
+        state = .attaching(caller)
+        expire(at: caller.expiresAt)
+        if let oldest = services.registry.add(self, of: caller.userID) {
+            services.metrics.crowdedOut.increment()
+            oldest.loop.execute { oldest.close(.wrongUse) }
+        }
+        attachPresence()
+        services.routes.attach(caller.userID) { [self] in loop.execute { self.attached() } }
+        let frames = held
+        held = []
+        for frame in frames { take(frame) }
     }
 
     /// Every owner of a conversation sends us the user's events now: what is committed from here on will come.
@@ -94,9 +132,13 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     }
 
     public func received(text: UnsafeRawBufferPointer, _ socket: WebSocketConnection) {
-        let parsed = ClientFrame.parse(text.assumingMemoryBound(to: UInt8.self))
+        take(ClientFrame.parse(text.assumingMemoryBound(to: UInt8.self)))
+    }
+
+    private func take(_ parsed: ParsedFrame) {
         switch (state, parsed) {
         case (.closed, _): break
+        case (.checkingProfile, _): hold(parsed)
         case (.awaitingHello, .frame(let frame)):
             // Anything but a hello, however well formed, is not for strangers.
             guard case .hello(let body) = frame.operation else { return close(.unauthenticated) }
@@ -113,6 +155,15 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
             if isUnreadable, unreadable.count(at: .now) >= services.settings.unreadableFramesPerMinute { return close(.wrongUse) }
             answer(id, error)
         }
+    }
+
+    /// Clients need not wait for `ready`; but nothing is done for one who may not be here.
+    private func hold(_ parsed: ParsedFrame) {
+        guard held.count < services.settings.heldFrames else {
+            services.metrics.refusedFrames.increment()
+            return close(.wrongUse)
+        }
+        held.append(parsed)
     }
 
     private func isWithinRate() -> Bool {
@@ -150,7 +201,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         switch state {
         case .attaching: state = .attaching(fresh)
         case .ready: state = .ready(fresh)
-        case .awaitingHello, .closed: break
+        case .awaitingHello, .checkingProfile, .closed: break
         }
         expire(at: fresh.expiresAt)
         return true

@@ -12,8 +12,11 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
     private let stripes: [Locked<[UserID: [Session]]>] = (0..<stripeCount).map { _ in Locked([:]) }
     private let deliveries: Counter
     private let leaving = Locked(false)
+    private let limit: Int
 
-    public init(metrics: Metrics) {
+    /// - Parameter limit: sessions of one user; nil for no limit.
+    public init(limit: Int? = nil, metrics: Metrics) {
+        self.limit = limit ?? .max
         deliveries = metrics.counter("roost_session_deliveries_total", help: "Events handed to sessions of this node.")
         metrics.gauge("roost_sessions", help: "Live authenticated sessions.") { [weak self] in Double(self?.count ?? 0) }
     }
@@ -24,8 +27,15 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
         stripes[Int(truncatingIfNeeded: user.low) & (Self.stripeCount - 1)]
     }
 
-    func add(_ session: Session, of user: UserID) {
-        stripe(user).withLock { $0[user, default: []].append(session) }
+    /// - Returns: where there are too many, the oldest of the user's sessions: it is none any more, and has to be closed.
+    ///
+    /// The oldest, since a client that leaves its sockets behind should reach its user all the same with the newest.
+    func add(_ session: Session, of user: UserID) -> Session? {
+        let limit = limit
+        return stripe(user).withLock { sessions in
+            sessions[user, default: []].append(session)
+            return sessions[user].flatMap { $0.count > limit ? sessions[user]?.removeFirst() : nil }
+        }
     }
 
     func remove(_ session: Session, of user: UserID) {

@@ -14,16 +14,20 @@ public final class SessionServices: Sendable {
     let routes: RouteDirectory
     let watches: WatchHub
     let executor: RequestExecutor
+    let profiles: ProfileGate?
     let settings: SessionSettings
     let metrics: SessionMetrics
     let logger: Logger
     private let endpoints: [(loop: EventLoop, endpoint: Endpoint)]
 
-    /// - Parameter system: its endpoints include one for every edge loop.
+    /// - Parameters:
+    ///   - system: its endpoints include one for every edge loop.
+    ///   - profiles: nil where profiles need not be complete.
     public init(
         backend: Backend, authenticator: Authenticator, chat: ChatClient, system: RoostActorSystem, registry: SessionRegistry,
-        routes: RouteDirectory, watches: WatchHub, executor: RequestExecutor, settings: SessionSettings, metrics: Metrics,
-        logger: Logger
+        routes: RouteDirectory, watches: WatchHub, executor: RequestExecutor, profiles: ProfileGate? = nil,
+        settings: SessionSettings,
+        metrics: Metrics, logger: Logger
     ) {
         self.backend = backend
         self.authenticator = authenticator
@@ -32,6 +36,7 @@ public final class SessionServices: Sendable {
         self.routes = routes
         self.watches = watches
         self.executor = executor
+        self.profiles = profiles
         self.settings = settings
         self.metrics = SessionMetrics(metrics)
         self.logger = logger
@@ -56,18 +61,19 @@ public struct SessionSettings: Sendable {
     public var unreadableFramesPerMinute = 10
     /// Events that may wait in a session while a hole is filled; more make a resync.
     public var heldEvents = 256
+    /// Client frames that may wait for the check of the profile; more are wrong use.
+    public var heldFrames = 32
 
     /// Bytes that may wait for a client before it is sent no more events, and then a `resync`.
     public var eventOutboxBytes = 1 << 20
     /// Bytes that may wait at all: room for the answers to what a client asked without waiting.
     public static let outboxBytes = 4 << 20
-    /// Client frames; nil without rate limits.
-    var frameRate: TokenBucket.Rate? = .init(perSecond: 100, burst: 400)
+    /// Client frames; nil without a limit.
+    var frameRate: TokenBucket.Rate?
 
-    /// - Parameter limitsRates: `ROOST_RATE_LIMITS`.
-    public init(nodeName: String, limitsRates: Bool = true) {
+    public init(nodeName: String, limits: RateLimitSettings = RateLimitSettings()) {
         self.nodeName = nodeName
-        if !limitsRates { frameRate = nil }
+        frameRate = limits.frames
     }
 }
 
@@ -77,6 +83,7 @@ struct SessionMetrics: Sendable {
     let resyncs: Counter
     let tooSlow: Counter
     let refusedFrames: Counter
+    let crowdedOut: Counter
 
     init(_ metrics: Metrics) {
         ready = metrics.counter("roost_sessions_ready_total", help: "Sessions that said a good hello.")
@@ -84,6 +91,8 @@ struct SessionMetrics: Sendable {
             "roost_session_holes_total", help: "Holes in a session's events that were filled from the database.")
         resyncs = metrics.counter("roost_session_resyncs_total", help: "Times a session was told to sync.")
         tooSlow = metrics.counter("roost_sessions_too_slow_total", help: "Sessions closed because their outbox stayed full.")
+        crowdedOut = metrics.counter(
+            "roost_sessions_crowded_out_total", help: "Sessions closed because their user opened too many others.")
         refusedFrames = metrics.counter(
             "roost_session_frames_refused_total", help: "Client frames refused because too many were unanswered.")
     }

@@ -36,6 +36,11 @@ public final class MemoryDatabase: Sendable {
 
     // MARK: For the stores
 
+    /// As if the user had given all that a complete profile has.
+    public func completeProfile(of user: UserID) throws(StoreError) {
+        try write { $0.users[user]?.user.profileCompleted = true }
+    }
+
     func read<Value: Sendable>(_ body: (MemoryTables) throws(StoreError) -> Value) throws(StoreError) -> Value {
         try write { (tables) throws(StoreError) in try body(tables) }
     }

@@ -24,7 +24,11 @@ final class World: Sendable {
     private let executor: RequestExecutor
     private let passwords: PasswordHasher
 
-    init(settings: GatewaySettings = GatewaySettings()) async throws {
+    /// - Parameter limits: of what one client may ask, by the clock that ``advance(by:)`` moves.
+    init(
+        settings: GatewaySettings = GatewaySettings(), limits: RateLimitSettings = RateLimitSettings(),
+        requiresProfile: Bool = false
+    ) async throws {
         accounts = MemoryAccountStore(database)
         let time = Locked(systemWallClock())
         self.time = time
@@ -44,6 +48,9 @@ final class World: Sendable {
         let isReady = isReady
         gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, settings: settings,
+            limiter: RateLimiter(
+                limits, now: { MonotonicTime(nanoseconds: time.withLock { $0 } * 1_000_000) }, metrics: metrics),
+            profiles: requiresProfile ? ProfileGate(backend: backend) : nil,
             isReady: { isReady.withLock { $0 } }, metrics: metrics, logger: .silent, makeSession: { _ in SilentSession() })
         try await passwords.start()
         try await authenticator.start()
@@ -71,9 +78,10 @@ enum Transport: CaseIterable, Sendable { case router, sockets }
 
 /// Runs `body` with a fresh gateway.
 func withGateway(
-    _ transport: Transport, settings: GatewaySettings = GatewaySettings(), _ body: (World, any TestClient) async throws -> Void
+    _ transport: Transport, settings: GatewaySettings = GatewaySettings(), limits: RateLimitSettings = RateLimitSettings(),
+    requiresProfile: Bool = false, _ body: (World, any TestClient) async throws -> Void
 ) async throws {
-    let world = try await World(settings: settings)
+    let world = try await World(settings: settings, limits: limits, requiresProfile: requiresProfile)
     switch transport {
     case .router:
         try await body(world, RouterClient(gateway: world.gateway))
