@@ -70,11 +70,41 @@ import Testing
             "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}",
             "\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}\u{E0067}\u{E007F}"
         ),
-        ("Ann\u{E0041}\u{FE0F}\u{FE0F}", "Ann\u{FE0F}"), ("\u{1F600}\u{200D}", "\u{1F600}"), ("Zo\u{308}e", "Z\u{F6}e"),
+        ("Ann\u{E0041}\u{FE0F}\u{FE0F}", "Ann"), ("\u{2764}\u{FE0F}\u{FE0F}", "\u{2764}\u{FE0F}"),
+        ("1\u{FE0F}\u{20E3}2\u{FE0F}", "1\u{FE0F}\u{20E3}2"), ("\u{845B}\u{E0100}x\u{E0100}", "\u{845B}\u{E0100}x"),
+        ("\u{FE0F}\u{2764}", "\u{2764}"), ("\u{1820}\u{180B}\u{180E}", "\u{1820}\u{180B}"),
+        ("\u{2229}\u{FE00}", "\u{2229}\u{FE00}"),
+        // Tags that spell out something hidden, or have no end.
+        ("\u{1F3F4}\u{E0067}\u{E0062}\u{E0065}\u{E006E}x", "\u{1F3F4}x"), ("\u{1F3F4}\u{E007F}", "\u{1F3F4}"),
+        ("\u{1F3F4}\u{E0068}\u{E0069}\u{E0064}\u{E0064}\u{E0065}\u{E006E}\u{E0073}\u{E007F}", "\u{1F3F4}"),
+        ("\u{1F600}\u{E0067}\u{E0062}\u{E0065}\u{E007F}", "\u{1F600}"),
+        ("A\u{2800}B\u{2800}", "A B"), ("\u{1D159}A", "A"), ("\u{E17}\u{200D}\u{E19}", "\u{E17}\u{E19}"),
+        ("\u{1F600}\u{200D}", "\u{1F600}"), ("Zo\u{308}e", "Z\u{F6}e"),
     ]) func namesAreCleaned(_ text: String, _ expected: String) throws {
         let name = try DisplayText.name(text, field: "displayName")
         #expect(bytes(name) == bytes(expected))
         #expect(try bytes(DisplayText.name(name, field: "displayName")) == bytes(name))
+    }
+
+    /// Between letters that they do not shape, all that Unicode calls invisible goes, and what changes the direction.
+    @Test func nothingInvisibleStaysInAName() throws {
+        let isolates = [0x61C, 0x200E, 0x200F] + Array(0x202A...0x202E) + Array(0x2066...0x2069)
+        for value in isolates.map(UInt32.init) {
+            #expect(try #require(Unicode.Scalar(value)).properties.isDefaultIgnorableCodePoint)
+        }
+        let controls: ClosedRange<UInt32> = 0xFFF9...0xFFFB
+        var count = 0
+        for value in (UInt32(1)...0xE0FFF) {
+            guard let scalar = Unicode.Scalar(value), scalar.properties.isDefaultIgnorableCodePoint || controls.contains(value)
+            else { continue }
+            count += 1
+            #expect(
+                try DisplayText.name("A\(scalar)\(scalar)B", field: "n").utf8.elementsEqual("AB".utf8),
+                "U+\(String(value, radix: 16))")
+            #expect(try DisplayText.name("\(scalar)A\(scalar)", field: "n").utf8.elementsEqual("A".utf8))
+            #expect(throws: RoostError.self) { try DisplayText.name("\(scalar)", field: "n") }
+        }
+        #expect(count > 4_000)
     }
 
     @Test(arguments: ["\u{202E}\u{200D}", "\u{7}", "\u{2800}", "\u{3164}", "\u{E0041}", " \u{AD} "])

@@ -1,7 +1,8 @@
 /// An email address in the form in which Roost stores and compares it: trimmed, lower-case, the domain in ASCII.
 ///
 /// RFC 5321 §4.1.2: a dot-string or quoted string of at most 64 bytes, an `@`, and a domain name; 254 bytes in all. Not taken: local
-/// parts beyond ASCII (RFC 6531), address literals such as `[127.0.0.1]`, and domains whose last label is a number.
+/// parts beyond ASCII (RFC 6531), address literals such as `[127.0.0.1]`, domains whose last label is a number, and domains that pass
+/// for others by letters of other scripts.
 public struct Email: Hashable, Sendable, CustomStringConvertible {
     public let value: String
 

@@ -10,4 +10,7 @@ extension String {
         for scalar in _nfc { scalars.append(scalar) }
         return String(scalars)
     }
+
+    /// The scalars of normalisation form D: letters, and their accents after them.
+    var nfd: [Unicode.Scalar] { Array(_nfd) }
 }
