@@ -38,7 +38,7 @@ let package = Package(
         .target(name: "MemoryAdapters", dependencies: ["EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(name: "NATSBus", dependencies: ["CNATS", "Ports", "Runtime"]),
         .target(name: "PostgresStore", dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "Runtime"]),
-        .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Runtime"]),
+        .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Locks", "Runtime"]),
 
         // Assembly.
         .target(name: "ClusterMembership", dependencies: ["ClusterCore", "Ports", "RoostModel", "Runtime"]),

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "CEpoll.h"
 #include <signal.h>
+#include <stdatomic.h>
 #include <sys/timerfd.h>
 #include <time.h>
 
@@ -11,7 +12,8 @@ int roost_accept(int listener, struct sockaddr *address, socklen_t *length) {
 
 void roost_name_thread(const char *name) { pthread_setname_np(pthread_self(), name); }
 
-static volatile sig_atomic_t signal_socket = -1;
+// Lock-free, so that the handler may read it whichever thread it runs on.
+static atomic_int signal_socket = -1;
 
 // Runs in a signal handler, where send is among the few calls that are safe. A full socket drops the signal.
 static void pass_signal(int number) {

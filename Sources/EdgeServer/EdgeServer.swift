@@ -1,6 +1,6 @@
 import EventLoop
 import Glibc
-import Synchronization
+import Locks
 
 /// An HTTP/1.1 and WebSocket server over event loops: one listener per loop on one port (SO_REUSEPORT), each connection confined to
 /// the loop that accepted it.
@@ -8,7 +8,7 @@ public final class EdgeServer: Sendable {
     public let metrics: EdgeMetrics
     public let configuration: EdgeConfiguration
     private let edges: [EdgeLoop]
-    private let state = Mutex(State())
+    private let state = Locked(State())
 
     private struct State {
         var listeners: [SendableListener] = []

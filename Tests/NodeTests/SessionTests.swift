@@ -187,7 +187,7 @@ import Testing
     }
 
     @Test func anExpiredTokenClosesItsSocket() async throws {
-        try await withCluster(1, accessTokenLifetime: .seconds(4)) { cluster in
+        try await withCluster(1, accessTokenLifetime: .seconds(10)) { cluster in
             let session = try await cluster.session(try await cluster.anonymous())
             #expect(await session.closeCode() == CloseCode.tokenExpired.rawValue)
         }

@@ -1,4 +1,4 @@
-import Synchronization
+import Locks
 
 /// A request body as it arrives. One reader; while it lags, the socket is not read, so that no more than a bound waits in memory.
 public final class HTTPBodyStream: AsyncSequence, Sendable {
@@ -24,7 +24,7 @@ public final class HTTPBodyStream: AsyncSequence, Sendable {
         var waiter: CheckedContinuation<[UInt8]?, any Error>?
     }
 
-    private let state = Mutex(State())
+    private let state = Locked(State())
     private let limit: Int
     private let resume: @Sendable () -> Void
 
