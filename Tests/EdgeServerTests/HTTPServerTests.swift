@@ -48,10 +48,7 @@ import Testing
     }
 
     @Test func oneByteAtATime() async throws {
-        try await Harness.with {
-            $0.headTimeout = .seconds(300)
-            $0.bodyProgressInterval = .seconds(300)
-        } _: { harness in
+        try await Harness.with { harness in
             let socket = try await harness.raw()
             await socket.sendSingly(
                 Array("POST /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n".utf8))

@@ -98,6 +98,61 @@ extension EndToEnd {
             #expect(seen.contains(chat))
         }
 
+        @Test func changesSkipNothingWhileACommitIsStalled() async throws {
+            let (alice, bob, chat) = try await pair()
+            let cluster = alice.cluster
+            let listener = try await Socket.connect(bob)
+            _ = try await alice.post("first", to: chat).expect(201)
+            // In its lane, others would wait behind the stalled commit. Made now, for the server ends a statement after 4 s.
+            let owner = try await cluster.owner(of: chat)
+            var others: [String] = []
+            while others.count < 3 {
+                let other = try await alice.chat(with: Person.guest("Other", of: cluster, node: 2))
+                if try await cluster.owner(of: other) != owner { others.append(other) }
+            }
+            // Another transaction is about to give the next value away, and gives it back when it is ended.
+            let stall = Task {
+                try? await cluster.query(
+                    """
+                    BEGIN;
+                    INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text)
+                        VALUES ('\(chat)', '\(alice.id)', 2, 2, now(), 0, 'never stored', '');
+                    SELECT pg_sleep(120)
+                    """)
+            }
+            let holders = "pg_stat_activity WHERE wait_event = 'PgSleep' AND query LIKE '%\(chat)%'"
+            try await eventually("the value is held") { try await cluster.query("SELECT 1 FROM \(holders)").count == 1 }
+            let waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'transactionid'"
+            let stalled = Task { try await alice.postInTheEnd("stalled", to: chat, within: .seconds(60)) }
+            try await eventually("the commit waits") { try await cluster.query(waiting).count == 1 }
+            let behind = Task { try await bob.postInTheEnd("behind", to: chat, within: .seconds(60)) }
+
+            for other in others { _ = try await alice.at(3).post("busy", to: other).expect(201) }
+            var tokens: [String] = []
+            for node in 1...3 {
+                for after in [0, 1] {
+                    let page = try await bob.at(node).changes(chat, after: after)
+                    #expect(page["items"].items.texts == (after == 0 ? ["first"] : []))
+                    #expect(page["upToSeq"] == 1 && page["hasMore"] == false, "\(page)")
+                }
+                let page = try await bob.at(node).call("GET", "/v1/sync").expect(200).json
+                tokens.append(try #require(page["token"].string))
+            }
+            #expect(try await cluster.query(waiting).count == 1, "it was stalled all the time")
+            _ = try await cluster.query("SELECT pg_terminate_backend(pid) FROM \(holders)")
+            _ = await stall.value
+            #expect(try await stalled.value.json["seq"] == 2)
+            #expect(try await behind.value.json["seq"] == 3)
+
+            for node in 1...3 {
+                #expect(try await bob.at(node).changes(chat, after: 1)["items"].items.texts == ["stalled", "behind"])
+                let page = try await bob.at(node).call("GET", "/v1/sync?since=\(tokens[node - 1])").expect(200).json
+                #expect(page["conversations"].items.contains { $0["id"] == .string(chat) && $0["lastSeq"] == 3 })
+            }
+            try await listener.message("behind", in: chat)
+            #expect(listener.messages(chat).texts == ["first", "stalled", "behind"])
+        }
+
         @Test func aReceiverUnpluggedInTheMiddleOfABurstMissesNothing() async throws {
             let (alice, bob, chat) = try await pair()
             let first = try await Socket.connect(bob)

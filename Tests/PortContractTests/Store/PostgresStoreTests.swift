@@ -280,7 +280,7 @@ private struct Base: Sendable {
             let server = try await StoreWorld.server()
             self.url = try await server.url(database: server.createDatabase())
         }
-        var configuration = PostgresConfiguration(url: self.url)
+        var configuration = PostgresConfiguration.patient(url: self.url)
         adjust(&configuration)
         (world, pool) = try await StoreWorld.postgres(configuration: configuration, connections: 2)
         observer = try await Session(url: self.url, application: "observer")
@@ -316,7 +316,7 @@ private final class Session: Sendable {
     private let loop: EventLoop
 
     init(url: String, application: String) async throws {
-        var configuration = PostgresConfiguration(url: url)
+        var configuration = PostgresConfiguration.patient(url: url)
         configuration.applicationName = application
         loop = try EventLoop(name: "session")
         loop.start()

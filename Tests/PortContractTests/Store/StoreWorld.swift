@@ -47,7 +47,7 @@ struct StoreWorld: Sendable {
 
     private static func postgres(connections: Int) async throws -> StoreWorld {
         let server = try await server()
-        let configuration = PostgresConfiguration(url: server.url(database: try await server.createDatabase()))
+        let configuration = PostgresConfiguration.patient(url: server.url(database: try await server.createDatabase()))
         return try await postgres(configuration: configuration, connections: connections).world
     }
 
@@ -220,4 +220,15 @@ func storeErrorCode(_ body: () async throws -> Void) async -> StoreError.Code? {
         try await body()
         return nil
     } catch { return (error as? StoreError)?.code }
+}
+
+extension PostgresConfiguration {
+    /// With time for a busy machine, where everything runs at once and perhaps under a sanitizer; tests of time-outs set theirs.
+    static func patient(url: String) -> PostgresConfiguration {
+        var configuration = PostgresConfiguration(url: url)
+        configuration.statementTimeout = .seconds(120)
+        configuration.requestTimeout = .seconds(150)
+        configuration.connectTimeout = .seconds(60)
+        return configuration
+    }
 }
