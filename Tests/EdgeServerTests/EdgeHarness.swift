@@ -160,6 +160,8 @@ struct Harness {
         configuration.headTimeout = .seconds(600)
         configuration.bodyProgressInterval = .seconds(600)
         configuration.idleTimeout = .seconds(600)
+        configuration.writeStallTimeout = .seconds(600)
+        configuration.silenceTimeout = .seconds(600)
         configure(&configuration)
         let loops = try (0..<count).map { try EventLoop(name: "edge-\($0)") }
         let clientLoop = try EventLoop(name: "client")
@@ -181,12 +183,15 @@ struct Harness {
         -> WebSocketChannel
     {
         var configuration = WebSocketClientConfiguration(host: "127.0.0.1", port: port, path: path)
+        configuration.openTimeout = .seconds(600)
+        configuration.silenceTimeout = nil
         configure(&configuration)
         return try await WebSocketChannel.connect(client, configuration)
     }
 
     func http(_ configure: (inout HTTPClient.Configuration) -> Void = { _ in }) -> HTTPClient {
         var configuration = HTTPClient.Configuration(host: "127.0.0.1", port: port)
+        configuration.timeout = .seconds(600)
         configure(&configuration)
         return HTTPClient(client, configuration)
     }

@@ -86,12 +86,22 @@ finish_tests() {
 
 # usage: run_under_sanitizer thread|address FILTER
 run_under_sanitizer() {
+  local target
   test_options=(--sanitize "$1" --scratch-path ".build/$1-sanitizer")
   check "the build" timeout --foreground 1500 swift build --build-tests -Xswiftc -warnings-as-errors "${test_options[@]}" ||
     finish_tests
   # Leaks are not looked for: what lives as long as the process is not freed.
   export ASAN_OPTIONS=detect_leaks=0 TSAN_OPTIONS=halt_on_error=0:exitcode=66
-  run_tests "the parts under the $1 sanitizer" 1200 --skip '^EndToEndTests\.' ${2:+--filter "$2"}
+  if [ -n "$2" ]; then
+    run_tests "the parts under the $1 sanitizer" 1200 --skip '^EndToEndTests\.' --filter "$2"
+    return
+  fi
+  # One target after the other: all at once, slowed down, they would keep one another from their turns for longer than tests wait.
+  for target in Tests/*Tests; do
+    target=${target##*/}
+    if [ "$target" = EndToEndTests ]; then continue; fi
+    run_tests "$target under the $1 sanitizer" 600 --filter "^$target\."
+  done
 }
 
 has_end_to_end_test() {
