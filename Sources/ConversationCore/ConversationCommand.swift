@@ -7,41 +7,50 @@ public struct ReplyToken: Hashable, Sendable {
     public init(_ value: UInt64) { self.value = value }
 }
 
-/// What members ask of a conversation that may have to be written down.
+/// What is asked of a conversation that may have to be written down.
 public enum ConversationCommand: Hashable, Sendable {
     case send(SendCommand)
     /// The member has read everything up to `seq`.
     case read(PositionCommand)
     /// The member's device has received everything up to `seq`.
     case delivered(PositionCommand)
+    case act(ActionCommand)
 
     public var token: ReplyToken {
         switch self {
         case .send(let send): send.token
         case .read(let position), .delivered(let position): position.token
+        case .act(let action): action.token
         }
     }
 }
 
-/// A message of type text.
+/// A new message.
 public struct SendCommand: Hashable, Sendable {
     public let token: ReplyToken
     public let senderID: UserID
     public let clientID: String
-    /// Checked and in NFC.
-    public let text: String
+    /// ``MessageBody/fingerprint``.
+    public let fingerprint: Int64
+    /// Checked and in NFC; or why only a repetition can be answered.
+    public let content: Result<MessageContent, RoostError>
 
-    public init(token: ReplyToken, senderID: UserID, clientID: String, text: String) {
+    public init(
+        token: ReplyToken, senderID: UserID, clientID: String, fingerprint: Int64, content: Result<MessageContent, RoostError>
+    ) {
         self.token = token
         self.senderID = senderID
         self.clientID = clientID
-        self.text = text
+        self.fingerprint = fingerprint
+        self.content = content
     }
 
-    /// Whether `message` is what this command asked for. Of one that was edited or deleted the first body is gone, and the
-    /// client's word is taken.
+    /// Whether `message` is what this command asked for, however it has changed since.
     func hasBody(of message: Message) -> Bool {
-        message.editedAt != nil || message.deletedAt != nil || (message.kind == .text && message.text == text)
+        if message.fingerprint != 0 { return message.fingerprint == fingerprint }
+        // Stored by a release without fingerprints.
+        guard message.editedAt == nil, message.deletedAt == nil, case .success(let content) = content else { return true }
+        return message.kind == content.kind && message.text == content.text
     }
 }
 
@@ -58,12 +67,26 @@ public struct PositionCommand: Hashable, Sendable {
     }
 }
 
+public struct ActionCommand: Hashable, Sendable {
+    public let token: ReplyToken
+    public let userID: UserID
+    public let action: ConversationAction
+
+    public init(token: ReplyToken, userID: UserID, action: ConversationAction) {
+        self.token = token
+        self.userID = userID
+        self.action = action
+    }
+}
+
 /// An answer to give now.
 public struct ConversationReply: Hashable, Sendable {
     public enum Outcome: Hashable, Sendable {
         /// The message is durable. `isNew` is false where the same send had been stored before.
         case message(Message, isNew: Bool)
         case position(ReadPosition)
+        /// The action is durable, or changes nothing.
+        case done
         case failed(RoostError)
     }
 
@@ -78,9 +101,24 @@ public struct ConversationReply: Hashable, Sendable {
 
 /// News that is durable and to be fanned out.
 public enum ConversationEvent: Hashable, Sendable {
-    /// To every session of every member.
-    case message(Message)
+    /// A new or changed message; without an audience it is for every session of every member.
+    case message(Message, Audience?)
     case receipt(Receipt)
+    /// The member deleted a message for themselves.
+    case hidden(UserID, Seq)
+    /// These members see the conversation itself differently now: each is shown it anew.
+    case conversation([UserID])
+    /// These are members no longer; nothing comes for them after this.
+    case removed([UserID])
+
+    /// Who sees how much of a message.
+    public struct Audience: Hashable, Sendable {
+        public var whole: [UserID] = []
+        /// They see the message but not the one that it answers.
+        public var withoutQuote: [UserID] = []
+        /// They see nothing but that the counter went on.
+        public var blank: [UserID] = []
+    }
 
     public struct Receipt: Hashable, Sendable {
         public let userID: UserID
@@ -105,12 +143,37 @@ public enum ConversationEvent: Hashable, Sendable {
 
 /// What to write, whole or not at all.
 public struct CommitRequest: Hashable, Sendable {
-    /// Dense, the first one after the head.
+    /// New ones, in the order of `seq`.
     public internal(set) var messages: [Message] = []
     /// At most one per member, as maxima.
     public internal(set) var positions: [PositionChange] = []
+    public internal(set) var changes: EntryChanges?
     /// Whether to set the conversation's dirty mark.
     public internal(set) var marksActive = false
+}
+
+/// What commands need to know of the store.
+public struct Lookup: Hashable, Sendable {
+    public var keys: [MessageKey] = []
+    public var seqs: [Seq] = []
+
+    public var isEmpty: Bool { keys.isEmpty && seqs.isEmpty }
+
+    public init(keys: [MessageKey] = [], seqs: [Seq] = []) {
+        self.keys = keys
+        self.seqs = seqs
+    }
+}
+
+/// What the store knows of a ``Lookup``; what is not there does not exist.
+public struct Findings: Hashable, Sendable {
+    public var messages: [MessageKey: Message]
+    public var targets: [Seq: MessageTarget]
+
+    public init(messages: [MessageKey: Message] = [:], targets: [Seq: MessageTarget] = [:]) {
+        self.messages = messages
+        self.targets = targets
+    }
 }
 
 /// What the shell does next, in this order: fetch what was missed, give the replies, fan out the events, do `next`.
@@ -120,10 +183,10 @@ public struct ConversationStep: Hashable, Sendable {
         case nothing
         /// Write, then say how it went: `committed`, `conflicted` or `failed`.
         case commit(CommitRequest)
-        /// Read the stored messages of these keys, then `lookedUp` or `failed`.
-        case lookUp([MessageKey])
-        /// Read the snapshot, then (not before) the stored messages of these keys, then `recovered` or `failed`.
-        case recover([MessageKey])
+        /// Read these, then `lookedUp` or `failed`.
+        case lookUp(Lookup)
+        /// Read the snapshot, then (not before) these, then `recovered` or `failed`.
+        case recover(Lookup)
     }
 
     public internal(set) var replies: [ConversationReply] = []

@@ -19,13 +19,11 @@ import RoostModel
 /// keys again. Those that are found are answered and fanned out now, the rest is decided anew, in the old order.
 public struct ConversationState {
     public let id: ConversationID
-    public private(set) var kind: ConversationKind
-    /// The counter, as committed.
-    public private(set) var head: Seq
-    public private(set) var isReadOnly: Bool
+    let rules: ConversationRules
+    /// As committed.
+    private(set) var facts: ConversationFacts
     /// How often in a row another has committed first: a shell that sees many has a rival, and steps down.
     public private(set) var conflictsInARow = 0
-    private var members: MemberTable
     private var lastMessageAt: Timestamp?
     /// Whether the dirty mark is certainly set, so that a message need not set it. Never believed of a snapshot: a settling of an
     /// earlier time may still be on its way to the store.
@@ -48,21 +46,24 @@ public struct ConversationState {
     struct Flight {
         var request = CommitRequest()
         var waiting: [(command: ConversationCommand, answer: Answer)] = []
+        /// What is to be told once it is durable, in order.
+        var events: [ConversationEvent] = []
+        /// What the conversation is then.
+        var facts: ConversationFacts?
 
         enum Answer {
             /// The index of a message of the request.
             case message(Int, isNew: Bool)
-            case reusedClientID
             case position
+            case done
+            case failed(RoostError)
         }
     }
 
-    public init(_ snapshot: ConversationSnapshot) {
+    public init(_ snapshot: ConversationSnapshot, rules: ConversationRules = ConversationRules()) {
         id = snapshot.id
-        kind = snapshot.kind
-        head = snapshot.head
-        isReadOnly = snapshot.isReadOnly
-        members = MemberTable(snapshot.members)
+        self.rules = rules
+        facts = ConversationFacts(snapshot)
         lastMessageAt = snapshot.lastMessageAt
         mayBeMarked = snapshot.isActive
     }
@@ -77,25 +78,38 @@ public struct ConversationState {
         }
     }
 
-    /// In the order of ids.
-    public var memberIDs: [UserID] { members.entries.map(\.userID) }
+    public var kind: ConversationKind { facts.kind }
+    /// The counter, as committed.
+    public var head: Seq { facts.head }
+    /// Whether it is gone for good.
+    public var isDeleted: Bool { facts.isDeleted }
 
-    public func isMember(_ user: UserID) -> Bool { members.contains(user) }
+    /// In the order of ids.
+    public var memberIDs: [UserID] { facts.members.ids }
+
+    public func isMember(_ user: UserID) -> Bool { facts.members.contains(user) }
 
     public func position(of user: UserID) -> ReadPosition? {
-        members.index(of: user).map { ReadPosition(readSeq: members[$0].readSeq, deliveredSeq: members[$0].deliveredSeq) }
+        facts.members.index(of: user).map {
+            ReadPosition(readSeq: facts.members[$0].readSeq, deliveredSeq: facts.members[$0].deliveredSeq)
+        }
     }
 
-    /// Who learns that `user` types: all other members; nil where the user is none.
-    public func typingRecipients(of user: UserID) -> [UserID]? {
-        guard members.contains(user) else { return nil }
-        return members.entries.compactMap { $0.userID == user ? nil : $0.userID }
+    /// Who learns that `user` types: all other members, nobody between two of whom one has blocked the other.
+    /// - Throws: why `user` may not.
+    public func typingRecipients(of user: UserID) throws(RoostError) -> [UserID] {
+        if let error = facts.refusal(of: .type, for: user) { throw error }
+        return facts.isBlocked ? [] : facts.members.ids.filter { $0 != user }
     }
 
     /// A member's setting changed. Does nothing for others.
     public mutating func setSharesReadReceipts(_ shares: Bool, for user: UserID) {
-        guard let index = members.index(of: user) else { return }
-        members[index].sharesReadReceipts = shares
+        if let index = facts.members.index(of: user) { facts.members[index].sharesReadReceipts = shares }
+        // What a batch under way makes of the members must not undo this.
+        if case .committing(var flight) = state, let index = flight.facts?.members.index(of: user) {
+            flight.facts?.members[index].sharesReadReceipts = shares
+            state = .committing(flight)
+        }
     }
 
     /// What to write so that the dirty mark can go, or nil where there is nothing to clear or something is under way. From now on
@@ -117,41 +131,47 @@ public struct ConversationState {
     /// - Precondition: ``isFree``.
     public mutating func decide(_ commands: [ConversationCommand], now: Timestamp) -> ConversationStep {
         switch state {
-        case .idle: return plan(commands, mayLookUp: true, now: now)
+        case .idle:
+            return commands.contains(where: \.isRefresh) ? recover(commands) : plan(commands, mayLookUp: true, now: now)
         case .stale: return recover(commands)
         case .lookingUp, .committing, .recovering: preconditionFailure("a batch is under way")
         }
     }
 
-    /// The stored messages that were asked for; a key that is not there has none.
-    public mutating func lookedUp(_ stored: [MessageKey: Message], now: Timestamp) -> ConversationStep {
+    /// What was found of what was asked for.
+    public mutating func lookedUp(_ findings: Findings, now: Timestamp) -> ConversationStep {
         guard case .lookingUp(let commands) = state else { preconditionFailure("nothing was looked up") }
-        return plan(commands, stored: stored, mayLookUp: false, now: now)
+        return plan(commands, findings, mayLookUp: false, now: now)
     }
 
     /// The batch is durable.
     public mutating func committed() -> ConversationStep {
         guard case .committing(let flight) = state else { preconditionFailure("nothing was committed") }
-        state = .idle
         conflictsInARow = 0
         var step = ConversationStep()
+        if let after = flight.facts { facts = after }
         for message in flight.request.messages {
-            head = message.seq
             lastMessageAt = message.createdAt
-            recent.insert(sender: message.senderID, clientID: message.clientID)
-            step.events.append(.message(message))
+            if !message.clientID.isEmpty { recent.insert(sender: message.senderID, clientID: message.clientID) }
         }
         if flight.request.marksActive { (isMarked, mayBeMarked) = (true, true) }
-        for change in flight.request.positions { step.events.append(.receipt(apply(change))) }
+        step.events = flight.events
+        for change in flight.request.positions {
+            if let receipt = apply(change) { step.events.append(.receipt(receipt)) }
+        }
         for (command, answer) in flight.waiting {
             let outcome: ConversationReply.Outcome
             switch answer {
             case .message(let index, let isNew): outcome = .message(flight.request.messages[index], isNew: isNew)
-            case .reusedClientID: outcome = .failed(RoostError(.clientIdReused))
             case .position: outcome = .position(position(of: command))
+            case .done: outcome = .done
+            case .failed(let error): outcome = .failed(error)
             }
             step.replies.append(ConversationReply(token: command.token, outcome: outcome))
         }
+        // What those who have just come share is not known yet.
+        let hasNewcomers = flight.request.changes?.members.contains { $0.isJoining } ?? false
+        state = hasNewcomers ? .stale : .idle
         return step
     }
 
@@ -164,18 +184,23 @@ public struct ConversationState {
 
     /// The snapshot and then the stored messages were read; no snapshot means that the conversation is gone.
     public mutating func recovered(
-        _ snapshot: ConversationSnapshot?, stored: [MessageKey: Message], now: Timestamp
+        _ snapshot: ConversationSnapshot?, _ findings: Findings = Findings(), now: Timestamp
     ) -> ConversationStep {
         guard case .recovering(let commands) = state else { preconditionFailure("nothing is being recovered") }
         guard let snapshot else {
             state = .stale
+            facts.isDeleted = true
             var step = ConversationStep()
-            step.replies = commands.map { ConversationReply(token: $0.token, outcome: .failed(.notFound)) }
+            // A conversation that is gone is as its deletion would have it, perhaps by a write whose answer was lost.
+            step.replies = commands.map {
+                ConversationReply(token: $0.token, outcome: $0.isSatisfiedByDeletion ? .done : .failed(.notFound))
+            }
             return step
         }
-        let knownHead = head
+        let known = facts
         let receipts = refresh(from: snapshot)
-        var step = plan(commands, stored: stored, announcingAfter: knownHead, mayLookUp: false, now: now)
+        var step = plan(commands, findings, since: known, mayLookUp: false, now: now)
+        let knownHead = known.head
         step.events += receipts
         if knownHead < head { step.missed = knownHead.next...head }
         return step
@@ -209,68 +234,85 @@ extension ConversationState {
     private mutating func recover(_ commands: [ConversationCommand]) -> ConversationStep {
         state = .recovering(commands)
         var step = ConversationStep()
-        step.next = .recover(keys(of: commands) { _ in true })
+        step.next = .recover(Lookup(keys: keys(of: commands) { _ in true }, seqs: seqs(of: commands)))
         return step
     }
 
     /// Decides commands in order: what can be answered is, the rest goes into one write.
     ///
     /// - Parameters:
-    ///   - stored: messages that exist for keys of these commands.
-    ///   - announced: stored messages after this were not fanned out yet by this actor.
-    ///   - mayLookUp: whether a likely repetition is looked up first; false where `stored` is complete.
+    ///   - findings: what the store knows of these commands; complete unless `mayLookUp`.
+    ///   - known: what was known before the snapshot was read again: what is newer was not fanned out yet by this actor.
+    ///   - mayLookUp: whether what is needed is looked up first.
     private mutating func plan(
-        _ commands: [ConversationCommand], stored: [MessageKey: Message] = [:], announcingAfter announced: Seq? = nil,
+        _ commands: [ConversationCommand], _ findings: Findings = Findings(), since known: ConversationFacts? = nil,
         mayLookUp: Bool, now: Timestamp
     ) -> ConversationStep {
         var step = ConversationStep()
         if mayLookUp {
             // All commands wait for the answer, so that a sender's order holds whatever it is.
-            let likely = keys(of: commands) { recent.mayContain(sender: $0.senderID, clientID: $0.clientID) }
-            if !likely.isEmpty {
+            let likely = keys(of: commands) { send in
+                if case .failure = send.content { return true }
+                return recent.mayContain(sender: send.senderID, clientID: send.clientID)
+            }
+            let lookup = Lookup(keys: likely, seqs: seqs(of: commands))
+            if !lookup.isEmpty {
                 state = .lookingUp(commands)
-                step.next = .lookUp(likely)
+                step.next = .lookUp(lookup)
                 return step
             }
         }
-        var plan = Plan(head: head, createdAt: max(now, lastMessageAt ?? now), now: now)
+        var plan = BatchPlan(
+            id: id, rules: rules, facts: facts, targets: findings.targets, createdAt: max(now, lastMessageAt ?? now), now: now)
         var toAnnounce: [Seq: Message] = [:]
         for command in commands {
             switch command {
             case .send(let send):
-                guard members.contains(send.senderID) else {
-                    step.fail(command, .notFound)
-                    continue
-                }
                 let key = MessageKey(conversationID: id, senderID: send.senderID, clientID: send.clientID)
-                if let message = stored[key] {
-                    let isUnannounced = announced.map { message.seq > $0 } ?? false
+                if let message = findings.messages[key], plan.facts.members.contains(send.senderID) {
+                    let isUnannounced = known.map { message.seq > $0.head } ?? false
                     let isFirst = isUnannounced && toAnnounce.updateValue(message, forKey: message.seq) == nil
                     step.reply(to: send, with: message, isNew: isFirst)
-                } else if isReadOnly {
-                    step.fail(command, RoostError(.readOnly))
-                } else {
-                    plan.append(send, key)
+                } else if let error = plan.send(send, key) {
+                    step.answer(command, .failed(error), &plan)
                 }
             case .read(let position), .delivered(let position):
-                guard let index = members.index(of: position.userID) else {
-                    step.fail(command, .notFound)
+                guard let index = plan.facts.members.index(of: position.userID) else {
+                    step.answer(command, .failed(plan.facts.refusal(of: .read, for: position.userID) ?? .notFound), &plan)
                     continue
                 }
-                if !plan.move(command, position, from: members[index], head: head) {
+                if !plan.move(command, position, isRead: command.isRead, from: plan.facts.members[index]) {
                     step.replies.append(ConversationReply(token: command.token, outcome: .position(self.position(of: command))))
                 }
+            case .act(let act):
+                let error = plan.perform(act)
+                let wasDone = error != nil && known.map { act.wasDone(before: $0, now: facts) } ?? false
+                step.answer(command, error == nil || wasDone ? .done : .failed(error!), &plan)
             }
         }
-        step.events += toAnnounce.keys.sorted().map { .message(toAnnounce[$0]!) }
+        step.events += toAnnounce.keys.sorted().map { .message(toAnnounce[$0]!, audience(of: toAnnounce[$0]!, findings)) }
+        finish(&plan, &step)
+        return step
+    }
+
+    /// Says what is to be written, if anything is.
+    private mutating func finish(_ plan: inout BatchPlan, _ step: inout ConversationStep) {
         guard !plan.flight.waiting.isEmpty else {
             state = .idle
-            return step
+            return
         }
-        plan.flight.request.marksActive = !plan.flight.request.messages.isEmpty && !isMarked
+        let takesValues = plan.facts.head > facts.head
+        if takesValues, plan.flight.request.changes != nil { plan.flight.request.changes?.firstSeq = facts.head.next }
+        plan.flight.request.marksActive = takesValues && !isMarked
+        plan.flight.facts = plan.facts
         step.next = .commit(plan.flight.request)
         state = .committing(plan.flight)
-        return step
+    }
+
+    /// Of a message that was stored without our hearing of it; without more findings those who may not see its quote are not shown it.
+    private func audience(of message: Message, _ findings: Findings) -> ConversationEvent.Audience? {
+        guard message.replyTo != nil || message.changeSeq != message.seq || facts.history == .sinceJoined else { return nil }
+        return facts.audience(of: findings.targets[message.seq] ?? MessageTarget(message: message))
     }
 
     /// The keys of sends by members that satisfy `isWanted`, each once, in order.
@@ -284,107 +326,130 @@ extension ConversationState {
         return keys
     }
 
+    /// The messages that commands are about, each once, in order.
+    private func seqs(of commands: [ConversationCommand]) -> [Seq] {
+        var seqs: [Seq] = []
+        for seq in commands.compactMap(\.target) where !seqs.contains(seq) { seqs.append(seq) }
+        return seqs
+    }
+
     /// Answers the positions that moved without this actor's knowing, perhaps by a write of its own whose answer was lost.
     private mutating func refresh(from snapshot: ConversationSnapshot) -> [ConversationEvent] {
-        let known = members
-        kind = snapshot.kind
-        head = snapshot.head
-        isReadOnly = snapshot.isReadOnly
-        members = MemberTable(snapshot.members)
+        let known = facts.members
+        facts = ConversationFacts(snapshot)
         lastMessageAt = [lastMessageAt, snapshot.lastMessageAt].compactMap { $0 }.max()
         isMarked = false
         mayBeMarked = snapshot.isActive
-        return members.entries.compactMap { entry in
+        return facts.members.entries.compactMap { entry in
             guard let index = known.index(of: entry.userID) else { return nil }
             let before = known[index]
             guard entry.readSeq > before.readSeq || entry.deliveredSeq > before.deliveredSeq else { return nil }
-            return .receipt(members.receipt(of: entry, before: before))
+            return .receipt(facts.members.receipt(of: entry, before: before))
         }
     }
 
-    private mutating func apply(_ change: PositionChange) -> ConversationEvent.Receipt {
-        guard let index = members.index(of: change.userID) else { preconditionFailure("a position of no member") }
-        let before = members[index]
-        members[index].readSeq = max(before.readSeq, change.readSeq)
-        members[index].deliveredSeq = max(before.deliveredSeq, change.deliveredSeq)
-        return members.receipt(of: members[index], before: before)
+    /// Nil where the member has left in the same batch.
+    private mutating func apply(_ change: PositionChange) -> ConversationEvent.Receipt? {
+        guard let index = facts.members.index(of: change.userID) else { return nil }
+        let before = facts.members[index]
+        facts.members[index].readSeq = max(before.readSeq, change.readSeq)
+        facts.members[index].deliveredSeq = max(before.deliveredSeq, change.deliveredSeq)
+        return facts.members.receipt(of: facts.members[index], before: before)
     }
 
     private func position(of command: ConversationCommand) -> ReadPosition {
         switch command {
-        case .send: preconditionFailure("a send has no position")
+        case .send, .act: preconditionFailure("only positions have one")
         case .read(let position), .delivered(let position):
             self.position(of: position.userID) ?? ReadPosition(readSeq: .zero, deliveredSeq: .zero)
         }
     }
 }
 
+extension BatchPlan {
+    /// Nil where it was done or changes nothing, else why not.
+    fileprivate mutating func perform(_ act: ActionCommand) -> RoostError? {
+        let user = act.userID
+        return switch act.action {
+        case .edit(let seq, let text): edit(seq, text: text, by: user)
+        case .deleteForEveryone(let seq): deleteForEveryone(seq, by: user)
+        case .hide(let seq): hide(seq, by: user)
+        case .react(let seq, let emoji): react(seq, emoji: emoji, isPut: true, by: user)
+        case .unreact(let seq, let emoji): react(seq, emoji: emoji, isPut: false, by: user)
+        case .addMembers(let users): addMembers(users, by: user)
+        case .join: join(user)
+        case .removeMember(let member): removeMember(member, by: user)
+        case .setRole(let member, let role): setRole(role, of: member, by: user)
+        case .update(let update): self.update(update, by: user)
+        case .delete: delete(by: user)
+        case .refresh: nil
+        }
+    }
+}
+
+extension ConversationCommand {
+    /// The message that it is about.
+    fileprivate var target: Seq? {
+        switch self {
+        case .send(let send): (try? send.content.get())?.replyTo
+        case .read, .delivered: nil
+        case .act(let act):
+            switch act.action {
+            case .edit(let seq, _), .deleteForEveryone(let seq), .hide(let seq), .react(let seq, _), .unreact(let seq, _): seq
+            case .addMembers, .join, .removeMember, .setRole, .update, .delete, .refresh: nil
+            }
+        }
+    }
+
+    fileprivate var isRead: Bool { if case .read = self { true } else { false } }
+
+    fileprivate var isRefresh: Bool {
+        if case .act(let act) = self, case .refresh = act.action { true } else { false }
+    }
+
+    fileprivate var isSatisfiedByDeletion: Bool {
+        guard case .act(let act) = self else { return false }
+        return switch act.action {
+        case .delete, .refresh: true
+        case .removeMember(let user): user == act.userID
+        case .edit, .deleteForEveryone, .hide, .react, .unreact, .addMembers, .join, .setRole, .update: false
+        }
+    }
+}
+
+extension ActionCommand {
+    /// Whether a write whose answer was lost has done this already: who was a member is none now.
+    fileprivate func wasDone(before: ConversationFacts, now: ConversationFacts) -> Bool {
+        guard case .removeMember(let user) = action else { return false }
+        return before.members.contains(user) && !now.members.contains(user)
+    }
+}
+
+extension MemberChange {
+    fileprivate var isJoining: Bool {
+        switch self {
+        case .joined: true
+        case .left, .role: false
+        }
+    }
+}
+
 extension ConversationStep {
-    fileprivate mutating func fail(_ command: ConversationCommand, _ error: RoostError) {
-        replies.append(ConversationReply(token: command.token, outcome: .failed(error)))
+    /// Answers at once, or with the batch where the answer rests on what is not durable yet.
+    fileprivate mutating func answer(
+        _ command: ConversationCommand, _ answer: ConversationState.Flight.Answer, _ plan: inout BatchPlan
+    ) {
+        if plan.hasChanges { return plan.wait(command, answer) }
+        switch answer {
+        case .done: replies.append(ConversationReply(token: command.token, outcome: .done))
+        case .failed(let error): replies.append(ConversationReply(token: command.token, outcome: .failed(error)))
+        case .message, .position: preconditionFailure("these are always written first")
+        }
     }
 
     fileprivate mutating func reply(to send: SendCommand, with message: Message, isNew: Bool) {
         let outcome: ConversationReply.Outcome =
             send.hasBody(of: message) ? .message(message, isNew: isNew) : .failed(RoostError(.clientIdReused))
         replies.append(ConversationReply(token: send.token, outcome: outcome))
-    }
-}
-
-/// A batch in the making.
-private struct Plan {
-    private(set) var head: Seq
-    let createdAt: Timestamp
-    let now: Timestamp
-    var flight = ConversationState.Flight()
-    private var indices: [MessageKey: Int] = [:]
-
-    init(head: Seq, createdAt: Timestamp, now: Timestamp) {
-        self.head = head
-        self.createdAt = createdAt
-        self.now = now
-    }
-
-    /// Gives the message the next number, or lets a repetition wait for the first of its key.
-    mutating func append(_ send: SendCommand, _ key: MessageKey) {
-        if let index = indices[key] {
-            let sameBody = send.hasBody(of: flight.request.messages[index])
-            flight.waiting.append((.send(send), sameBody ? .message(index, isNew: false) : .reusedClientID))
-            return
-        }
-        head = head.next
-        let index = flight.request.messages.count
-        indices[key] = index
-        flight.request.messages.append(
-            Message(
-                conversationID: key.conversationID, seq: head, changeSeq: head, clientID: send.clientID, senderID: send.senderID,
-                kind: .text, text: send.text, createdAt: createdAt))
-        flight.waiting.append((.send(send), .message(index, isNew: true)))
-    }
-
-    /// Moves a member's position forward, at most to `committedHead`. False where nothing changes and nothing is on its way.
-    mutating func move(
-        _ command: ConversationCommand, _ position: PositionCommand, from entry: MemberTable.Entry, head committedHead: Seq
-    ) -> Bool {
-        let index = flight.request.positions.firstIndex { $0.userID == position.userID }
-        let seq = min(position.seq, committedHead)
-        var change =
-            index.map { flight.request.positions[$0] }
-            ?? PositionChange(userID: entry.userID, readSeq: entry.readSeq, deliveredSeq: entry.deliveredSeq, at: now)
-        switch command {
-        case .send: preconditionFailure("a send has no position")
-        case .read: change.readSeq = max(change.readSeq, seq)
-        case .delivered: break
-        }
-        change.deliveredSeq = max(change.deliveredSeq, seq)
-        if let index {
-            flight.request.positions[index] = change
-        } else if change.readSeq == entry.readSeq && change.deliveredSeq == entry.deliveredSeq {
-            return false
-        } else {
-            flight.request.positions.append(change)
-        }
-        flight.waiting.append((command, .position))
-        return true
     }
 }

@@ -10,20 +10,46 @@ public protocol ChatCommands: Sendable {
     func read(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition
 
     func delivered(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition
+
+    /// Does anything else that is done in or to a conversation; returns when it is durable, and at once where nothing changes.
+    /// Fails as the table of rights says, and with the error of what is wrong with the action itself.
+    func perform(_ action: ConversationAction, in conversation: ConversationID, by user: UserID) async throws(RoostError)
+}
+
+extension ChatCommands {
+    /// Makes the conversation's actor read again what was written elsewhere; on return it goes by that.
+    /// - Parameter user: on whose behalf, for the record; need not be a member.
+    public func refresh(_ conversation: ConversationID, for user: UserID) async throws(RoostError) {
+        try await perform(.refresh, in: conversation, by: user)
+    }
 }
 
 public struct OutgoingMessage: Hashable, Sendable {
     public let conversationID: ConversationID
     public let senderID: UserID
     public let clientID: String
-    /// Normalised and checked.
-    public let text: String
+    /// ``MessageBody/fingerprint`` of what the client wrote.
+    public let fingerprint: Int64
+    /// Normalised and checked; or why it cannot be sent (what it names is not there any more): then only a repetition of a message that
+    /// was stored before is answered.
+    public let content: Result<MessageContent, RoostError>
 
-    public init(conversationID: ConversationID, senderID: UserID, clientID: String, text: String) {
+    public init(
+        conversationID: ConversationID, senderID: UserID, clientID: String, fingerprint: Int64,
+        content: Result<MessageContent, RoostError>
+    ) {
         self.conversationID = conversationID
         self.senderID = senderID
         self.clientID = clientID
-        self.text = text
+        self.fingerprint = fingerprint
+        self.content = content
+    }
+
+    /// A plain text.
+    public init(conversationID: ConversationID, senderID: UserID, clientID: String, text: String) {
+        self.init(
+            conversationID: conversationID, senderID: senderID, clientID: clientID,
+            fingerprint: MessageBody.original(.init(text: text)).fingerprint, content: .success(MessageContent(text: text)))
     }
 }
 
@@ -55,6 +81,6 @@ public protocol ClusterSignals: Sendable {
     /// The user's profile or settings changed.
     func userChanged(_ user: UserID)
 
-    /// A conversation was made for these users: their sessions get it as an event.
-    func conversationOpened(_ conversation: ConversationID, members: [UserID])
+    /// A conversation was made or changed for these users: their sessions get it as an event.
+    func conversationChanged(_ conversation: ConversationID, for members: [UserID])
 }

@@ -8,12 +8,43 @@ public protocol ConversationStore: Sendable {
         between user: UserID, and other: UserID, newID: ConversationID, at time: Timestamp
     ) async throws(StoreError) -> (id: ConversationID, isNew: Bool)
 
+    /// Makes a group or channel with its first system message, which takes counter 1. `conflict` where a member does not exist or was
+    /// deleted: then nothing was made.
+    func create(_ conversation: NewConversation) async throws(StoreError)
+
+    /// Also a channel that the user is no member of.
     func conversation(_ id: ConversationID, for user: UserID) async throws(StoreError) -> ConversationView?
 
-    /// Newest activity first. A row that is there throughout is neither skipped nor repeated, though activity changes the order:
+    /// How the user stands to the conversation; nil where there is no such conversation.
+    func standing(of user: UserID, in conversation: ConversationID) async throws(StoreError) -> Standing?
+
+    /// The direct conversation of a pair, if there is one.
+    func directConversation(of user: UserID, and other: UserID) async throws(StoreError) -> ConversationID?
+
+    /// All conversations that the user is a member of, by id.
+    func memberships(of user: UserID) async throws(StoreError) -> [Membership]
+
+    /// Channels whose title has a word that begins with `query` (folded as names are; all without a query), by title, then id.
+    func channels(
+        query: String?, for user: UserID, cursor: String?, limit: Int
+    ) async throws(StoreError) -> Page<ConversationView>
+
+    /// In the order of joining. Nil where the user is not a member.
+    func members(
+        of conversation: ConversationID, for user: UserID, cursor: String?, limit: Int
+    ) async throws(StoreError) -> Page<Member>?
+
+    /// Applies what a member set for themselves. False where the user is not a member.
+    func changeSettings(
+        of conversation: ConversationID, for user: UserID, _ change: MemberSettingsChange, at time: Timestamp
+    ) async throws(StoreError) -> Bool
+
+    /// Pinned ones first, then newest activity first; archived ones in a list of their own. An archived conversation is not archived any
+    /// more once another member has sent a message since, unless it was muted then.
+    /// A row that is there throughout is neither skipped nor repeated, though activity changes the order:
     /// the cursor holds the time of the first page, and rows are ordered by their last activity up to then.
     func conversations(
-        for user: UserID, cursor: String?, limit: Int, at time: Timestamp
+        for user: UserID, archived: Bool, cursor: String?, limit: Int, at time: Timestamp
     ) async throws(StoreError) -> Page<ConversationView>
 
     func isMember(_ user: UserID, of conversation: ConversationID) async throws(StoreError) -> Bool
@@ -21,6 +52,9 @@ public protocol ConversationStore: Sendable {
     func history(
         of conversation: ConversationID, for user: UserID, range: HistoryRange, limit: Int
     ) async throws(StoreError) -> HistoryPage?
+
+    /// One message, where the user may see it.
+    func message(_ seq: Seq, of conversation: ConversationID, for user: UserID) async throws(StoreError) -> ReadMessage?
 
     /// Messages whose `changeSeq` is greater than `after`, in `changeSeq` order, each once in its present state.
     func changes(
@@ -34,9 +68,45 @@ public protocol ConversationStore: Sendable {
     /// The member's own positions and counts.
     func counts(of conversation: ConversationID, for user: UserID) async throws(StoreError) -> ConversationCounts?
 
+    /// Messages that the user may read and that hold all `terms`, newest first.
+    ///
+    /// - Parameter conversation: nil for all of the user's.
+    /// - Returns: nil where the user is not a member of `conversation`.
+    func search(
+        _ query: String, in conversation: ConversationID?, for user: UserID, cursor: String?, limit: Int
+    ) async throws(StoreError) -> Page<SearchHit>?
+
+    /// Prepares new and changed messages for searching, at most `limit` conversations; those not prepared yet are found all the same,
+    /// at more cost. Answers how many were prepared.
+    func prepareSearch(limit: Int) async throws(StoreError) -> Int
+
+    func media(_ id: MediaID) async throws(StoreError) -> Media?
+
     /// All that changed for the user since `token`, at most `limit` conversations a page; everything without a token. A token
     /// never passes a change that was not yet committed when it was made; what it has passed may come again.
     func sync(for user: UserID, since token: String?, limit: Int) async throws(StoreError) -> SyncPage
+}
+
+/// How a user stands to a conversation: what rights depend on.
+public struct Standing: Hashable, Sendable {
+    public let kind: ConversationKind
+    /// Nil for those who are not members.
+    public let role: MemberRole?
+
+    public init(kind: ConversationKind, role: MemberRole?) {
+        self.kind = kind
+        self.role = role
+    }
+}
+
+public struct Membership: Hashable, Sendable {
+    public let conversationID: ConversationID
+    public let kind: ConversationKind
+
+    public init(conversationID: ConversationID, kind: ConversationKind) {
+        self.conversationID = conversationID
+        self.kind = kind
+    }
 }
 
 public enum HistoryRange: Hashable, Sendable {

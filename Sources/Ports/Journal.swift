@@ -18,6 +18,9 @@ public protocol Journal: AnyObject {
     /// The stored message for each key, in order; nil where there is none.
     func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void)
 
+    /// Messages that a command is about, in order; nil where there is none.
+    func targets(_ keys: [TargetKey], completion: @escaping (Result<[MessageTarget?], StoreError>) -> Void)
+
     /// Clears the dirty marks of conversations that went quiet, writing what the marks stood for. Under the same fence; entries
     /// whose head moved meanwhile are left marked. A commit that follows must set the mark again, even if this one failed.
     func settle(_ entries: [SettleEntry], fence: JournalFence, completion: @escaping (Result<Void, StoreError>) -> Void)
@@ -52,19 +55,26 @@ public struct JournalBatch: Sendable {
 }
 
 /// The changes of one conversation in a batch.
-public struct JournalEntry: Sendable {
+public struct JournalEntry: Hashable, Sendable {
     public let conversationID: ConversationID
-    /// New messages with dense `seq`, the first one after the head that the actor knows.
+    /// New messages in the order of `seq`. Together with the changed ones in ``EntryChanges`` their values are dense, the first one
+    /// after the head that the actor knows.
     public var messages: [Message]
     /// Stored as maxima: a position never goes back.
     public var positions: [PositionChange]
+    /// Everything else; nil for the common case of new messages and positions alone.
+    public var changes: EntryChanges?
     /// Whether to set the conversation's dirty mark.
     public var marksActive: Bool
 
-    public init(conversationID: ConversationID, messages: [Message], positions: [PositionChange], marksActive: Bool) {
+    public init(
+        conversationID: ConversationID, messages: [Message], positions: [PositionChange], changes: EntryChanges? = nil,
+        marksActive: Bool
+    ) {
         self.conversationID = conversationID
         self.messages = messages
         self.positions = positions
+        self.changes = changes
         self.marksActive = marksActive
     }
 }

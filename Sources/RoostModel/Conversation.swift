@@ -6,6 +6,7 @@ public enum MemberRole: String, Sendable, CaseIterable { case admin, member }
 public struct Member: Hashable, Sendable {
     public let userID: UserID
     public var displayName: String
+    public var photo: Media?
     public var role: MemberRole
     public let joinedAt: Timestamp
     /// Everything up to here was read; nil where read receipts are not shared.
@@ -13,10 +14,12 @@ public struct Member: Hashable, Sendable {
     public var deliveredSeq: Seq
 
     public init(
-        userID: UserID, displayName: String, role: MemberRole, joinedAt: Timestamp, readSeq: Seq?, deliveredSeq: Seq
+        userID: UserID, displayName: String, photo: Media? = nil, role: MemberRole, joinedAt: Timestamp, readSeq: Seq?,
+        deliveredSeq: Seq
     ) {
         self.userID = userID
         self.displayName = displayName
+        self.photo = photo
         self.role = role
         self.joinedAt = joinedAt
         self.readSeq = readSeq
@@ -24,34 +27,49 @@ public struct Member: Hashable, Sendable {
     }
 }
 
-/// A conversation as one of its members sees it.
+/// A conversation as one of its members sees it, or a channel as those do who might join it.
 public struct ConversationView: Hashable, Sendable {
     public let id: ConversationID
     public let kind: ConversationKind
     public var title: String?
+    public var about: String?
+    public var photo: Media?
+    public var history: HistorySetting
+    /// All of a direct conversation's or group's; empty for channels.
     public var members: [Member]
     public var memberCount: Int
     /// The counter.
     public var lastSeq: Seq
+    /// The newest that this reader may see.
     public var lastMessage: Message?
     public var readSeq: Seq
     public var deliveredSeq: Seq
-    /// Messages of others after `readSeq`, at most ``Limits/countCap``.
+    /// Messages of others after `readSeq` that are not deleted, hidden or of the system, at most ``Limits/countCap``.
     public var unreadCount: Int
+    /// Those of them that mention the reader.
     public var mentionCount: Int
+    /// Nil for those who are not members.
     public var myRole: MemberRole?
+    public var mutedUntil: Timestamp?
+    public var pinnedAt: Timestamp?
+    public var archivedAt: Timestamp?
     public var lastActivityAt: Timestamp
     public let createdAt: Timestamp
     public var isReadOnly: Bool
 
     public init(
-        id: ConversationID, kind: ConversationKind, title: String?, members: [Member], memberCount: Int, lastSeq: Seq,
-        lastMessage: Message?, readSeq: Seq, deliveredSeq: Seq, unreadCount: Int, mentionCount: Int, myRole: MemberRole?,
-        lastActivityAt: Timestamp, createdAt: Timestamp, isReadOnly: Bool
+        id: ConversationID, kind: ConversationKind, title: String?, about: String? = nil, photo: Media? = nil,
+        history: HistorySetting = .full, members: [Member], memberCount: Int, lastSeq: Seq, lastMessage: Message?, readSeq: Seq,
+        deliveredSeq: Seq, unreadCount: Int, mentionCount: Int, myRole: MemberRole?, mutedUntil: Timestamp? = nil,
+        pinnedAt: Timestamp? = nil, archivedAt: Timestamp? = nil, lastActivityAt: Timestamp, createdAt: Timestamp,
+        isReadOnly: Bool
     ) {
         self.id = id
         self.kind = kind
         self.title = title
+        self.about = about
+        self.photo = photo
+        self.history = history
         self.members = members
         self.memberCount = memberCount
         self.lastSeq = lastSeq
@@ -61,6 +79,9 @@ public struct ConversationView: Hashable, Sendable {
         self.unreadCount = unreadCount
         self.mentionCount = mentionCount
         self.myRole = myRole
+        self.mutedUntil = mutedUntil
+        self.pinnedAt = pinnedAt
+        self.archivedAt = archivedAt
         self.lastActivityAt = lastActivityAt
         self.createdAt = createdAt
         self.isReadOnly = isReadOnly

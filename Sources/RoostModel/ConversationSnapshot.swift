@@ -4,16 +4,20 @@ public struct ConversationSnapshot: Sendable, Hashable {
         public let userID: UserID
         public let role: MemberRole
         public let joinedAt: Timestamp
+        /// The counter's value that made them a member: the first that they see where history begins with joining. 0 from the start.
+        public let sinceSeq: Seq
         public var readSeq: Seq
         public var deliveredSeq: Seq
         public var sharesReadReceipts: Bool
 
         public init(
-            userID: UserID, role: MemberRole, joinedAt: Timestamp, readSeq: Seq, deliveredSeq: Seq, sharesReadReceipts: Bool
+            userID: UserID, role: MemberRole, joinedAt: Timestamp, sinceSeq: Seq = .zero, readSeq: Seq, deliveredSeq: Seq,
+            sharesReadReceipts: Bool
         ) {
             self.userID = userID
             self.role = role
             self.joinedAt = joinedAt
+            self.sinceSeq = sinceSeq
             self.readSeq = readSeq
             self.deliveredSeq = deliveredSeq
             self.sharesReadReceipts = sharesReadReceipts
@@ -28,11 +32,18 @@ public struct ConversationSnapshot: Sendable, Hashable {
     /// Whether the dirty mark is set.
     public let isActive: Bool
     public let isReadOnly: Bool
+    /// Whether one of the two of a direct conversation has blocked the other.
+    public let isBlocked: Bool
+    public let title: String?
+    public let about: String?
+    public let photo: Media?
+    public let history: HistorySetting
     /// `createdAt` of the newest message, so that times never run backwards; nil where there is none or it was not read.
     public let lastMessageAt: Timestamp?
 
     public init(
         id: ConversationID, kind: ConversationKind, head: Seq, members: [Member], isActive: Bool, isReadOnly: Bool,
+        isBlocked: Bool = false, title: String? = nil, about: String? = nil, photo: Media? = nil, history: HistorySetting = .full,
         lastMessageAt: Timestamp? = nil
     ) {
         self.id = id
@@ -41,6 +52,11 @@ public struct ConversationSnapshot: Sendable, Hashable {
         self.members = members
         self.isActive = isActive
         self.isReadOnly = isReadOnly
+        self.isBlocked = isBlocked
+        self.title = title
+        self.about = about
+        self.photo = photo
+        self.history = history
         self.lastMessageAt = lastMessageAt
     }
 }

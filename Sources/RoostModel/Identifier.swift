@@ -116,9 +116,12 @@ public enum ConversationSubject {}
 public enum DeviceSubject {}
 public enum SessionSubject {}
 public enum IncarnationSubject {}
+public enum MediaSubject {}
 
 public typealias UserID = Identifier<UserSubject>
 public typealias ConversationID = Identifier<ConversationSubject>
+/// An uploaded file.
+public typealias MediaID = Identifier<MediaSubject>
 /// One logged-in client installation: a refresh-token family.
 public typealias DeviceID = Identifier<DeviceSubject>
 /// One live WebSocket.

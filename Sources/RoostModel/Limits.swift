@@ -8,6 +8,11 @@ public enum Limits {
     public static let titleGraphemes = 120
     public static let nameGraphemes = 80
     public static let aboutGraphemes = 500
+    public static let reactionsPerMessage = 30
+    public static let groupMembers = 100
+    public static let channelMembers = 10_000
+    /// Users named in one request.
+    public static let mentions = 100
     public static let clientIDCharacters = 64
     public static let emailBytes = 254
     public static let passwordBytes = 8...1024

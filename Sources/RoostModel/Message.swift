@@ -1,4 +1,4 @@
-/// A message of a conversation, as stored.
+/// A message of a conversation, as stored. What one reader may not see of it (a quote, say) is left out where it is read.
 public struct Message: Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable { case text, image, audio, video, file, system }
 
@@ -7,19 +7,32 @@ public struct Message: Hashable, Sendable {
     public let seq: Seq
     /// The counter's value of its latest change.
     public var changeSeq: Seq
-    /// The sender's own name for it, 1…64 characters, unique per conversation and sender.
+    /// The sender's own name for it, 1…64 characters, unique per conversation and sender; empty for system messages.
     public let clientID: String
+    /// Of a system message: who did it, or whom it happened to where nobody did.
     public let senderID: UserID
     public let kind: Kind
-    /// NFC; up to ``Limits/textGraphemes`` grapheme clusters and ``Limits/textBytes`` bytes.
+    /// NFC; up to ``Limits/textGraphemes`` grapheme clusters and ``Limits/textBytes`` bytes. Empty once deleted.
     public var text: String
+    /// Of the body as it was sent (``MessageBody/fingerprint``): tells a repetition from another message under the same client id.
+    public let fingerprint: Int64
+    public var media: Media?
+    public var replyTo: Quote?
+    public var isForwarded: Bool
+    /// Members whom it mentions, in the sender's order.
+    public var mentions: [UserID]
+    /// In the order in which each emoji came first.
+    public var reactions: [Reaction]
+    public var system: SystemEvent?
     public let createdAt: Timestamp
     public var editedAt: Timestamp?
     public var deletedAt: Timestamp?
 
     public init(
         conversationID: ConversationID, seq: Seq, changeSeq: Seq, clientID: String, senderID: UserID, kind: Kind, text: String,
-        createdAt: Timestamp, editedAt: Timestamp? = nil, deletedAt: Timestamp? = nil
+        fingerprint: Int64 = 0, media: Media? = nil, replyTo: Quote? = nil, isForwarded: Bool = false, mentions: [UserID] = [],
+        reactions: [Reaction] = [], system: SystemEvent? = nil, createdAt: Timestamp, editedAt: Timestamp? = nil,
+        deletedAt: Timestamp? = nil
     ) {
         self.conversationID = conversationID
         self.seq = seq
@@ -28,8 +41,79 @@ public struct Message: Hashable, Sendable {
         self.senderID = senderID
         self.kind = kind
         self.text = text
+        self.fingerprint = fingerprint
+        self.media = media
+        self.replyTo = replyTo
+        self.isForwarded = isForwarded
+        self.mentions = mentions
+        self.reactions = reactions
+        self.system = system
         self.createdAt = createdAt
         self.editedAt = editedAt
         self.deletedAt = deletedAt
+    }
+
+    public var isDeleted: Bool { deletedAt != nil }
+}
+
+/// The message that another one answers, as it is now.
+public struct Quote: Hashable, Sendable {
+    public let seq: Seq
+    public var senderID: UserID
+    public var kind: Message.Kind
+    /// At most ``Quote/textCharacters`` characters; empty once the message is deleted.
+    public var text: String
+    public var isDeleted: Bool
+
+    /// Enough to recognise a message by.
+    public static let textCharacters = 300
+
+    public init(seq: Seq, senderID: UserID, kind: Message.Kind, text: String, isDeleted: Bool) {
+        self.seq = seq
+        self.senderID = senderID
+        self.kind = kind
+        // The utf8 count is a cheap bound: most messages are shorter.
+        self.text = text.utf8.count <= Self.textCharacters ? text : String(text.prefix(Self.textCharacters))
+        self.isDeleted = isDeleted
+    }
+
+    public init(_ message: Message) {
+        self.init(
+            seq: message.seq, senderID: message.senderID, kind: message.kind, text: message.text, isDeleted: message.isDeleted)
+    }
+}
+
+/// One emoji under a message, and who put it there.
+public struct Reaction: Hashable, Sendable {
+    /// Fully qualified.
+    public let emoji: String
+    /// In the order in which they came; never empty.
+    public var userIDs: [UserID]
+
+    public init(emoji: String, userIDs: [UserID]) {
+        self.emoji = emoji
+        self.userIDs = userIDs
+    }
+}
+
+/// What a system message tells: a change of the conversation that takes a value of its counter.
+public struct SystemEvent: Hashable, Sendable {
+    public enum Change: Hashable, Sendable {
+        case created
+        case updated(ConversationUpdate)
+        case membersAdded([UserID])
+        case memberRemoved(UserID)
+        case memberJoined
+        case memberLeft
+        case roleChanged(UserID, MemberRole)
+    }
+
+    /// Nil where nobody did it: the promotion of the longest-standing member.
+    public let actorID: UserID?
+    public let change: Change
+
+    public init(actorID: UserID?, change: Change) {
+        self.actorID = actorID
+        self.change = change
     }
 }

@@ -91,16 +91,44 @@ public struct ConversationCounts: Hashable, Sendable {
 
 public struct SyncPage: Sendable {
     public var conversations: [ConversationView]
+    /// Those that the user is no longer a member of.
     public var removed: [ConversationID]
+    /// Messages of the page's conversations that the user deleted for themselves.
+    public var hidden: [HiddenMessage]
     /// Opaque; for the next call, whether or not there is more now.
     public var token: String
     public var hasMore: Bool
 
-    public init(conversations: [ConversationView], removed: [ConversationID], token: String, hasMore: Bool) {
+    public init(
+        conversations: [ConversationView], removed: [ConversationID], hidden: [HiddenMessage] = [], token: String, hasMore: Bool
+    ) {
         self.conversations = conversations
         self.removed = removed
+        self.hidden = hidden
         self.token = token
         self.hasMore = hasMore
+    }
+}
+
+public struct HiddenMessage: Hashable, Sendable {
+    public let conversationID: ConversationID
+    public let seq: Seq
+
+    public init(conversationID: ConversationID, seq: Seq) {
+        self.conversationID = conversationID
+        self.seq = seq
+    }
+}
+
+/// A message that was searched for.
+public struct SearchHit: Hashable, Sendable {
+    public var message: ReadMessage
+    /// A part of the text around the first word that was found.
+    public var snippet: String
+
+    public init(message: ReadMessage, snippet: String) {
+        self.message = message
+        self.snippet = snippet
     }
 }
 

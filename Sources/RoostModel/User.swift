@@ -19,6 +19,7 @@ public struct User: Hashable, Sendable {
     public var lastName: String?
     public var about: String?
     public var phone: String?
+    public var photo: Media?
     public var profileCompleted: Bool
     public var settings: UserSettings
     public let createdAt: Timestamp
@@ -28,8 +29,8 @@ public struct User: Hashable, Sendable {
 
     public init(
         id: UserID, email: String?, emailVerified: Bool = false, displayName: String, firstName: String? = nil,
-        lastName: String? = nil, about: String? = nil, phone: String? = nil, profileCompleted: Bool = false,
-        settings: UserSettings = UserSettings(), createdAt: Timestamp, isDeleted: Bool = false
+        lastName: String? = nil, about: String? = nil, phone: String? = nil, photo: Media? = nil,
+        profileCompleted: Bool = false, settings: UserSettings = UserSettings(), createdAt: Timestamp, isDeleted: Bool = false
     ) {
         self.id = id
         self.email = email
@@ -39,6 +40,7 @@ public struct User: Hashable, Sendable {
         self.lastName = lastName
         self.about = about
         self.phone = phone
+        self.photo = photo
         self.profileCompleted = profileCompleted
         self.settings = settings
         self.createdAt = createdAt

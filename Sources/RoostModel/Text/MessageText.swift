@@ -3,9 +3,15 @@ public enum MessageText {
     /// The text in NFC, or why it cannot be sent: `emptyMessage` where it is white space only, `tooLong` on `text` beyond
     /// ``Limits/textGraphemes`` or ``Limits/textBytes``, `malformed` with a NUL.
     public static func validated(_ text: String) throws(RoostError) -> String {
+        let text = try validatedCaption(text)
+        guard !isBlank(text) else { throw RoostError(.emptyMessage) }
+        return text
+    }
+
+    /// As ``validated(_:)``, but may be blank: what stands under a picture, or an edited text until it is known of what.
+    public static func validatedCaption(_ text: String) throws(RoostError) -> String {
         let text = text.nfc
         guard !text.utf8.contains(0) else { throw RoostError(.malformed, "the character U+0000") }
-        guard !isBlank(text) else { throw RoostError(.emptyMessage) }
         // A grapheme cluster has at least one byte, so short texts need no counting.
         guard text.utf8.count <= Limits.textBytes, text.utf8.count <= Limits.textGraphemes || text.count <= Limits.textGraphemes
         else { throw .invalid("text", .tooLong) }

@@ -63,11 +63,16 @@ public enum ParsedFrame: Hashable, Sendable {
 /// The body of a new message, checked and normalised.
 public struct SendBody: Hashable, Sendable {
     public var clientID: String
-    public var text: String
+    public var body: MessageBody
 
     /// - Precondition: what ``ClientID`` and ``MessageText`` answer.
-    public init(clientID: String, text: String) {
+    public init(clientID: String, body: MessageBody) {
         self.clientID = clientID
-        self.text = text
+        self.body = body
+    }
+
+    /// A plain text.
+    public init(clientID: String, text: String) {
+        self.init(clientID: clientID, body: .original(.init(text: text)))
     }
 }

@@ -70,7 +70,22 @@ extension SendBody {
 extension JSONWriter {
     fileprivate mutating func sendMembers(_ body: SendBody) {
         member("clientId", body.clientID)
-        member("type", Message.Kind.text.rawValue)
-        member("text", body.text)
+        switch body.body {
+        case .original(let original):
+            member("type", original.kind.rawValue)
+            member("text", original.text)
+            if let media = original.mediaID { member("mediaId", media) }
+            if let seq = original.replyTo { member("replyTo", seq) }
+            if !original.mentions.isEmpty {
+                key("mentions")
+                array(original.mentions) { $0.identifier($1) }
+            }
+        case .forward(let conversation, let seq):
+            key("forward")
+            object {
+                $0.member("conversationId", conversation)
+                $0.member("seq", seq)
+            }
+        }
     }
 }

@@ -102,27 +102,68 @@ private struct FrameFields {
 
     func sendBody() throws(RoostError) -> SendBody {
         let clientID = try ClientID.validated(try required(string(clientID, "clientId"), "clientId"))
-        guard present(forward) == nil else { throw .invalid("forward", .unknown) }
-        let type = try required(string(type, "type"), "type")
-        switch Message.Kind(rawValue: type) {
-        case .text: break
-        case .image, .audio, .video, .file: throw .invalid("mediaId", present(mediaID) == nil ? .required : .unknown)
-        case .system, nil: throw .invalid("type", .invalid)
+        if let forward = present(forward) { return SendBody(clientID: clientID, body: try forwarded(forward)) }
+        guard let kind = Message.Kind(rawValue: try required(string(type, "type"), "type")), kind != .system else {
+            throw .invalid("type", .invalid)
         }
-        // Better refused than sent without what was meant.
-        if try string(mediaID, "mediaId") != nil { throw .invalid("mediaId", .unknown) }
-        if let replyTo = present(replyTo) {
-            guard replyTo.kind == .number else { throw wrongType("replyTo", "a number") }
-            throw .invalid("replyTo", .unknown)
+        let text = try string(text, "text")
+        var body = MessageBody.Original(kind: kind, text: "")
+        body.mediaID = try media(for: kind)
+        switch kind {
+        case .text: body.text = try MessageText.validated(try required(text, "text"))
+        // A picture may go without words.
+        case .image, .audio, .video, .file, .system: body.text = try MessageText.validatedCaption(text ?? "")
         }
-        if let mentions = present(mentions) {
-            guard mentions.kind == .array else { throw wrongType("mentions", "an array of strings") }
-            var isEmpty = true
-            mentions.forEachElement { _ in isEmpty = false }
-            guard isEmpty else { throw .invalid("mentions", .unknown) }
+        if let slice = present(replyTo) {
+            guard slice.kind == .number else { throw wrongType("replyTo", "a number") }
+            guard let seq = slice.integer, seq > 0 else { throw .invalid("replyTo", .unknown) }
+            body.replyTo = Seq(seq)
         }
-        let text = try MessageText.validated(try required(string(text, "text"), "text"))
-        return SendBody(clientID: clientID, text: text)
+        body.mentions = try mentioned()
+        return SendBody(clientID: clientID, body: .original(body))
+    }
+
+    private func forwarded(_ slice: JSONSlice) throws(RoostError) -> MessageBody {
+        guard slice.kind == .object else { throw wrongType("forward", "an object") }
+        let fields = WireFields(slice)
+        guard let conversation = present(fields["conversationId"]), let seq = present(fields["seq"]) else {
+            throw .invalid("forward", .required)
+        }
+        guard conversation.kind == .string else { throw wrongType("forward.conversationId", "a string") }
+        guard seq.kind == .number else { throw wrongType("forward.seq", "a number") }
+        guard let id = conversation.identifier(ConversationID.self), let value = seq.integer, value > 0 else {
+            throw .invalid("forward", .unknown)
+        }
+        return .forward(id, Seq(value))
+    }
+
+    private func media(for kind: Message.Kind) throws(RoostError) -> MediaID? {
+        let id = try string(mediaID, "mediaId")
+        guard kind != .text else {
+            // Better refused than sent without what was meant.
+            if id != nil { throw .invalid("mediaId", .invalid) }
+            return nil
+        }
+        guard let media = MediaID(try required(id, "mediaId")) else { throw .invalid("mediaId", .unknown) }
+        return media
+    }
+
+    /// Each once.
+    private func mentioned() throws(RoostError) -> [UserID] {
+        guard let slice = present(mentions) else { return [] }
+        guard slice.kind == .array else { throw wrongType("mentions", "an array of strings") }
+        var (ids, count, allStrings, allIDs): ([UserID], Int, Bool, Bool) = ([], 0, true, true)
+        slice.forEachElement { element in
+            count += 1
+            if element.kind != .string { allStrings = false }
+            guard count <= Limits.mentions else { return }
+            guard let id = element.identifier(UserID.self) else { return allIDs = false }
+            if !ids.contains(id) { ids.append(id) }
+        }
+        guard allStrings else { throw wrongType("mentions", "an array of strings") }
+        guard count <= Limits.mentions else { throw .invalid("mentions", .tooLong) }
+        guard allIDs else { throw .invalid("mentions", .unknown) }
+        return ids
     }
 
     private func hello() throws(RoostError) -> ClientOperation.Hello {

@@ -93,6 +93,14 @@ public enum ServerEvent {
         }
     }
 
+    /// The user deleted a message for themselves on another device.
+    public static func hidden(conversationID: ConversationID, seq: Seq) -> [UInt8] {
+        event("hidden") {
+            $0.member("conversationId", conversationID)
+            $0.member("seq", seq)
+        }
+    }
+
     public static func conversationRemoved(_ id: ConversationID) -> [UInt8] {
         event("conversation") {
             $0.member("conversationId", id)

@@ -10,6 +10,7 @@ public enum ServerFrame: Sendable {
     case presence(Presence)
     case conversation(ConversationView)
     case conversationRemoved(ConversationID)
+    case hidden(HiddenMessage)
     case user(UserProfile)
     case resync
     case goaway(afterSeconds: Int)
@@ -109,6 +110,9 @@ extension ServerFrame: WireDecodable {
             if let view = fields["conversation"] { return ConversationView(json: view).map { .conversation($0) } }
             guard let conversationID, fields["removed"]?.bool == true else { return nil }
             return .conversationRemoved(conversationID)
+        case "hidden":
+            guard let conversationID, let seq = fields.seq("seq") else { return nil }
+            return .hidden(HiddenMessage(conversationID: conversationID, seq: seq))
         case "user": return fields["user"].flatMap(UserProfile.init(json:)).map { .user($0) }
         case "resync": return .resync
         case "goaway": return fields["afterSeconds"]?.integer.map { .goaway(afterSeconds: Int($0)) }

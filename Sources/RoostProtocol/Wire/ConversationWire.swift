@@ -7,9 +7,9 @@ extension JSONWriter {
             writer.member("id", view.id)
             writer.member("kind", view.kind.rawValue)
             writer.member("title", view.title)
-            writer.nullMember("about")
-            writer.nullMember("photo")
-            writer.member("history", "full")
+            writer.member("about", view.about)
+            writer.member("photo", view.photo)
+            writer.member("history", view.history.rawValue)
             writer.member("memberCount", view.memberCount)
             writer.key("members")
             writer.array(view.members) { $0.conversationMember($1) }
@@ -25,9 +25,9 @@ extension JSONWriter {
             writer.member("unreadCount", view.unreadCount)
             writer.member("mentionCount", view.mentionCount)
             writer.member("myRole", view.myRole?.rawValue)
-            writer.nullMember("mutedUntil")
-            writer.nullMember("pinnedAt")
-            writer.nullMember("archivedAt")
+            writer.member("mutedUntil", view.mutedUntil)
+            writer.member("pinnedAt", view.pinnedAt)
+            writer.member("archivedAt", view.archivedAt)
             writer.member("lastActivityAt", view.lastActivityAt)
             writer.member("createdAt", view.createdAt)
             writer.member("isReadOnly", view.isReadOnly)
@@ -38,7 +38,7 @@ extension JSONWriter {
         object {
             $0.member("userId", entry.userID)
             $0.member("displayName", entry.displayName)
-            $0.nullMember("photo")
+            $0.member("photo", entry.photo)
             $0.member("role", entry.role.rawValue)
             $0.member("joinedAt", entry.joinedAt)
             $0.member("readSeq", entry.readSeq)
@@ -62,8 +62,12 @@ extension JSONWriter {
             writer.key("removed")
             writer.array(page.removed) { $0.identifier($1) }
             writer.key("hidden")
-            writer.beginArray()
-            writer.endArray()
+            writer.array(page.hidden) { writer, hidden in
+                writer.object {
+                    $0.member("conversationId", hidden.conversationID)
+                    $0.member("seq", hidden.seq)
+                }
+            }
             writer.member("token", page.token)
             writer.member("hasMore", page.hasMore)
         }
@@ -95,8 +99,8 @@ extension Member: WireDecodable {
             let deliveredSeq = fields.seq("deliveredSeq")
         else { return nil }
         self.init(
-            userID: userID, displayName: displayName, role: role, joinedAt: joinedAt, readSeq: readSeq, deliveredSeq: deliveredSeq
-        )
+            userID: userID, displayName: displayName, photo: fields["photo"].flatMap(Media.init(json:)), role: role,
+            joinedAt: joinedAt, readSeq: readSeq, deliveredSeq: deliveredSeq)
     }
 }
 
@@ -111,10 +115,13 @@ extension ConversationView: WireDecodable {
             let createdAt = fields["createdAt"]?.timestamp
         else { return nil }
         self.init(
-            id: id, kind: kind, title: fields["title"]?.string, members: members, memberCount: Int(memberCount), lastSeq: lastSeq,
+            id: id, kind: kind, title: fields["title"]?.string, about: fields["about"]?.string,
+            photo: fields["photo"].flatMap(Media.init(json:)),
+            history: fields["history"]?.string.flatMap(HistorySetting.init) ?? .full, members: members, memberCount: Int(memberCount), lastSeq: lastSeq,
             lastMessage: lastMessage, readSeq: counts.readSeq, deliveredSeq: counts.deliveredSeq,
             unreadCount: counts.unreadCount, mentionCount: counts.mentionCount,
-            myRole: fields["myRole"]?.string.flatMap(MemberRole.init), lastActivityAt: lastActivityAt, createdAt: createdAt,
+            myRole: fields["myRole"]?.string.flatMap(MemberRole.init), mutedUntil: fields["mutedUntil"]?.timestamp,
+            pinnedAt: fields["pinnedAt"]?.timestamp, archivedAt: fields["archivedAt"]?.timestamp, lastActivityAt: lastActivityAt, createdAt: createdAt,
             isReadOnly: fields["isReadOnly"]?.bool ?? false)
     }
 }
@@ -127,6 +134,14 @@ extension Page: WireDecodable where Item: WireDecodable {
     }
 }
 
+extension HiddenMessage: WireDecodable {
+    public init?(json slice: JSONSlice) {
+        let fields = WireFields(slice)
+        guard let id = fields["conversationId"]?.identifier(ConversationID.self), let seq = fields.seq("seq") else { return nil }
+        self.init(conversationID: id, seq: seq)
+    }
+}
+
 extension SyncPage: WireDecodable {
     public init?(json slice: JSONSlice) {
         let fields = WireFields(slice)
@@ -134,6 +149,7 @@ extension SyncPage: WireDecodable {
             let removed = fields.array("removed", { $0.identifier(ConversationID.self) }), let token = fields["token"]?.string,
             let hasMore = fields["hasMore"]?.bool
         else { return nil }
-        self.init(conversations: conversations, removed: removed, token: token, hasMore: hasMore)
+        let hidden = fields.array("hidden", HiddenMessage.init(json:)) ?? []
+        self.init(conversations: conversations, removed: removed, hidden: hidden, token: token, hasMore: hasMore)
     }
 }

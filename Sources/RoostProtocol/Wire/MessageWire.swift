@@ -9,28 +9,55 @@ extension JSONWriter {
         member("conversationId", message.conversationID)
         member("seq", message.seq)
         member("changeSeq", message.changeSeq)
-        member("clientId", message.clientID)
+        // No client named a system message.
+        if message.kind == .system { nullMember("clientId") } else { member("clientId", message.clientID) }
         member("senderId", message.senderID)
         member("type", message.kind.rawValue)
         member("text", message.text)
-        nullMember("media")
-        nullMember("replyTo")
-        member("forwarded", false)
+        member("media", message.media)
+        key("replyTo")
+        if let quote = message.replyTo { self.quote(quote) } else { null() }
+        member("forwarded", message.isForwarded)
         key("mentions")
-        beginArray()
-        endArray()
+        array(message.mentions) { $0.identifier($1) }
         key("reactions")
-        beginArray()
-        endArray()
+        array(message.reactions) { $0.reaction($1) }
         member("editedAt", message.editedAt)
         member("deletedAt", message.deletedAt)
         member("createdAt", message.createdAt)
-        nullMember("system")
+        key("system")
+        if let event = message.system { systemEvent(event) } else { null() }
         if let delivery {
             member("status", delivery.status.rawValue)
             member("seenByCount", delivery.seenByCount)
         }
         endObject()
+    }
+
+    private mutating func quote(_ quote: Quote) {
+        object {
+            $0.member("seq", quote.seq)
+            $0.member("senderId", quote.senderID)
+            $0.member("type", quote.kind.rawValue)
+            $0.member("text", quote.text)
+            $0.member("isDeleted", quote.isDeleted)
+        }
+    }
+
+    private mutating func reaction(_ reaction: Reaction) {
+        object { writer in
+            writer.member("emoji", reaction.emoji)
+            writer.key("userIds")
+            writer.array(reaction.userIDs) { $0.identifier($1) }
+        }
+    }
+
+    public mutating func searchHit(_ hit: SearchHit) {
+        object { writer in
+            writer.key("message")
+            writer.message(hit.message)
+            writer.member("snippet", hit.snippet)
+        }
     }
 
     public mutating func message(_ read: ReadMessage) { message(read.message, delivery: read.delivery) }
@@ -102,6 +129,8 @@ extension ReadMessage {
         var (clientID, text): (String?, String?)
         var senderID: UserID?
         var kind: Message.Kind?
+        var (media, replyTo, system): (Media?, Quote?, SystemEvent?)
+        var (mentions, reactions, isForwarded): ([UserID], [Reaction], Bool) = ([], [], false)
         var (editedAt, deletedAt, createdAt): (Timestamp?, Timestamp?, Timestamp?)
         var status: Delivery.Status?
         slice.forEachMember { key, value in
@@ -109,10 +138,16 @@ extension ReadMessage {
             case "conversationId": conversationID = value.identifier()
             case "seq": seq = value.integer
             case "changeSeq": changeSeq = value.integer
-            case "clientId": clientID = value.string
+            case "clientId": clientID = value.kind == .null ? "" : value.string
             case "senderId": senderID = value.identifier()
             case "type": kind = value.string.flatMap(Message.Kind.init)
             case "text": text = value.string
+            case "media": media = Media(json: value)
+            case "replyTo": replyTo = Quote(json: value)
+            case "forwarded": isForwarded = value.bool ?? false
+            case "mentions": value.forEachElement { if let id = $0.identifier(UserID.self) { mentions.append(id) } }
+            case "reactions": value.forEachElement { if let reaction = Reaction(json: $0) { reactions.append(reaction) } }
+            case "system": system = SystemEvent(json: value)
             case "editedAt": editedAt = value.timestamp
             case "deletedAt": deletedAt = value.timestamp
             case "createdAt": createdAt = value.timestamp
@@ -127,7 +162,8 @@ extension ReadMessage {
         self.init(
             message: Message(
                 conversationID: conversationID, seq: Seq(seq), changeSeq: Seq(changeSeq), clientID: clientID, senderID: senderID,
-                kind: kind, text: text, createdAt: createdAt, editedAt: editedAt, deletedAt: deletedAt),
+                kind: kind, text: text, media: media, replyTo: replyTo, isForwarded: isForwarded, mentions: mentions,
+                reactions: reactions, system: system, createdAt: createdAt, editedAt: editedAt, deletedAt: deletedAt),
             delivery: status.map { Delivery(status: $0, seenByCount: Int(seenByCount ?? 0)) })
     }
 }
@@ -174,6 +210,37 @@ extension ConversationCounts: WireDecodable {
             let unread = fields["unreadCount"]?.integer, let mentions = fields["mentionCount"]?.integer
         else { return nil }
         self.init(readSeq: readSeq, deliveredSeq: deliveredSeq, unreadCount: Int(unread), mentionCount: Int(mentions))
+    }
+}
+
+extension Quote: WireDecodable {
+    public init?(json slice: JSONSlice) {
+        let fields = WireFields(slice)
+        guard let seq = fields.seq("seq"), let senderID = fields["senderId"]?.identifier(UserID.self),
+            let kind = fields["type"]?.string.flatMap(Message.Kind.init), let text = fields["text"]?.string,
+            let isDeleted = fields["isDeleted"]?.bool
+        else { return nil }
+        self.init(seq: seq, senderID: senderID, kind: kind, text: text, isDeleted: isDeleted)
+    }
+}
+
+extension Reaction: WireDecodable {
+    public init?(json slice: JSONSlice) {
+        let fields = WireFields(slice)
+        guard let emoji = fields["emoji"]?.string, let users = fields.array("userIds", { $0.identifier(UserID.self) }) else {
+            return nil
+        }
+        self.init(emoji: emoji, userIDs: users)
+    }
+}
+
+extension SearchHit: WireDecodable {
+    public init?(json slice: JSONSlice) {
+        let fields = WireFields(slice)
+        guard let message = fields["message"].flatMap(ReadMessage.init(json:)), let snippet = fields["snippet"]?.string else {
+            return nil
+        }
+        self.init(message: message, snippet: snippet)
     }
 }
 

@@ -32,7 +32,7 @@ extension JSONWriter {
         member("firstName", shown ? user.firstName : nil)
         member("lastName", shown ? user.lastName : nil)
         member("about", shown ? user.about : nil)
-        nullMember("photo")
+        member("photo", shown ? user.photo : nil)
         member("isAnonymous", user.isAnonymous)
         member("isDeleted", user.isDeleted)
         key("presence")
@@ -123,6 +123,7 @@ public struct UserProfile: Hashable, Sendable, WireDecodable {
     public var firstName: String?
     public var lastName: String?
     public var about: String?
+    public var photo: Media?
     public var isAnonymous: Bool
     public var isDeleted: Bool
     public var presence: Presence?
@@ -135,6 +136,7 @@ public struct UserProfile: Hashable, Sendable, WireDecodable {
         firstName = fields["firstName"]?.string
         lastName = fields["lastName"]?.string
         about = fields["about"]?.string
+        photo = fields["photo"].flatMap(Media.init(json:))
         isAnonymous = fields["isAnonymous"]?.bool ?? false
         isDeleted = fields["isDeleted"]?.bool ?? false
         presence = fields["presence"].flatMap(Presence.init(json:))
@@ -157,7 +159,7 @@ extension User {
         self.init(
             id: profile.id, email: fields["email"]?.string, emailVerified: fields["emailVerified"]?.bool ?? false,
             displayName: profile.displayName, firstName: profile.firstName, lastName: profile.lastName, about: profile.about,
-            phone: fields["phone"]?.string, profileCompleted: fields["profileCompleted"]?.bool ?? false, settings: settings,
+            phone: fields["phone"]?.string, photo: profile.photo, profileCompleted: fields["profileCompleted"]?.bool ?? false, settings: settings,
             createdAt: createdAt, isDeleted: profile.isDeleted)
     }
 }

@@ -1,0 +1,65 @@
+import RoostModel
+
+/// What a conversation is: as committed, or as a batch on its way will make it.
+struct ConversationFacts {
+    var kind: ConversationKind
+    /// The counter.
+    var head: Seq
+    var members: MemberTable
+    var isReadOnly: Bool
+    var isBlocked: Bool
+    var title: String?
+    var about: String?
+    var photo: Media?
+    var history: HistorySetting
+    var isDeleted = false
+
+    init(_ snapshot: ConversationSnapshot) {
+        kind = snapshot.kind
+        head = snapshot.head
+        members = MemberTable(snapshot.members)
+        isReadOnly = snapshot.isReadOnly
+        isBlocked = snapshot.isBlocked
+        title = snapshot.title
+        about = snapshot.about
+        photo = snapshot.photo
+        history = snapshot.history
+    }
+
+    func refusal(of action: Rights.Action, for user: UserID) -> RoostError? {
+        if isDeleted { return .notFound }
+        let standing = Rights.Standing(
+            kind: kind, role: members.role(of: user), isReadOnly: isReadOnly, isBlocked: isBlocked)
+        return Rights.refusal(of: action, for: standing).map { RoostError($0) }
+    }
+
+    func canSee(_ seq: Seq, _ entry: MemberTable.Entry) -> Bool {
+        switch history {
+        case .full: true
+        case .sinceJoined: seq >= entry.sinceSeq
+        }
+    }
+
+    /// Who sees how much of a message: not those who joined too late for it or have hidden it, and of a quote likewise.
+    func audience(of target: MessageTarget) -> ConversationEvent.Audience {
+        var audience = ConversationEvent.Audience()
+        for entry in members.entries {
+            if !canSee(target.message.seq, entry) || target.hiddenBy.contains(entry.userID) {
+                audience.blank.append(entry.userID)
+            } else if let quote = target.message.replyTo,
+                !canSee(quote.seq, entry) || target.quoteHiddenBy.contains(entry.userID)
+            {
+                audience.withoutQuote.append(entry.userID)
+            } else {
+                audience.whole.append(entry.userID)
+            }
+        }
+        return audience
+    }
+
+    /// Whether the user is a member who sees the message.
+    func canSee(_ target: MessageTarget, _ user: UserID) -> Bool {
+        guard let index = members.index(of: user) else { return false }
+        return canSee(target.message.seq, members[index]) && !target.hiddenBy.contains(user)
+    }
+}
