@@ -42,6 +42,16 @@ public struct ChatClient: Sendable {
         ) { completion(Self.decode($0) { (bytes) throws(ByteReader.Truncated) in try ReadPosition(bytes) }) }
     }
 
+    public func perform(
+        _ action: ConversationAction, in conversation: ConversationID, by user: UserID, from endpoint: Endpoint,
+        completion: @escaping (Result<Void, RoostError>) -> Void
+    ) {
+        endpoint.call(
+            ActorAddress(conversation), verb: ConversationVerb.act.rawValue,
+            payload: ActionRequest(userID: user, action: action).encoded(), timeout: Self.timeout
+        ) { completion($0.map { _ in }) }
+    }
+
     public func typing(
         _ isActive: Bool, by user: UserID, in conversation: ConversationID, from endpoint: Endpoint,
         completion: @escaping (Result<Void, RoostError>) -> Void
@@ -158,6 +168,16 @@ extension ChatClient: ChatCommands {
     ) async throws(RoostError) -> ReadPosition {
         try await call(ActorAddress(conversation)) {
             move(.delivered, of: user, in: conversation, to: seq, from: $0, completion: $1)
+        }
+    }
+}
+
+extension ChatClient {
+    public func perform(
+        _ action: ConversationAction, in conversation: ConversationID, by user: UserID
+    ) async throws(RoostError) {
+        try await call(ActorAddress(conversation)) { endpoint, completion in
+            perform(action, in: conversation, by: user, from: endpoint) { completion($0) }
         }
     }
 }

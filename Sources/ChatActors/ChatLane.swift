@@ -20,8 +20,6 @@ final class ChatLane: @unchecked Sendable {
     private(set) var loader: ConversationLoader!
     private(set) var writer: JournalWriter!
 
-    private let conversations: any ConversationStore
-    private let background: BackgroundWork
     private let logger: Logger
     private let onFenced: @Sendable () -> Void
     private var closeJournal: () -> Void = {}
@@ -30,15 +28,12 @@ final class ChatLane: @unchecked Sendable {
     private var recovering: [ShardID: MonotonicTime] = [:]
 
     init(
-        lane: Lane, fanout: Fanout, conversations: any ConversationStore, lastSeen: LastSeenRecorder,
-        background: BackgroundWork, settings: ChatSettings, metrics: ChatMetrics, logger: Logger,
+        lane: Lane, fanout: Fanout, lastSeen: LastSeenRecorder, settings: ChatSettings, metrics: ChatMetrics, logger: Logger,
         now: @escaping @Sendable () -> Timestamp, onFenced: @escaping @Sendable () -> Void
     ) {
         self.lane = lane
         self.fanout = fanout
-        self.conversations = conversations
         self.lastSeen = lastSeen
-        self.background = background
         self.settings = settings
         self.metrics = metrics
         self.logger = logger
@@ -113,16 +108,10 @@ final class ChatLane: @unchecked Sendable {
         }
     }
 
-    /// Fans out changes that were committed without the actor's knowing. What is lost here shows as a hole at each session.
+    /// Tells of changes that were committed without the actor's knowing: each session reads what its user may see of them.
     func announceMissed(_ conversation: ConversationID, _ range: ClosedRange<Seq>, to members: [UserID]) {
-        guard let reader = members.first else { return }
-        let (conversations, loop) = (conversations, lane.loop)
-        background.submit { [self] in
-            let after = Seq(range.lowerBound.value - 1)
-            let page = try? await conversations.changes(of: conversation, for: reader, after: after, limit: Limits.pageMaximum)
-            guard let page = page ?? nil else { return }
-            loop.execute { for item in page.items { self.announce(item.message, to: members) } }
-        }
+        guard !members.isEmpty else { return }
+        fanout.send(.advance(conversation, from: range.lowerBound, to: range.upperBound, recipients: members), from: lane)
     }
 
     private func announce(_ message: Message, to members: [UserID]) {
@@ -170,6 +159,7 @@ public struct ChatSettings: Sendable {
     public var passivateAfter: Duration = .seconds(300)
     /// How far back a new owner looks for messages that its dead predecessor may not have passed on.
     public var failoverReach: Duration = .seconds(15)
+    public var rules = ConversationRules()
 
     public init() {}
 }

@@ -90,8 +90,7 @@ public final class ChatNode: @unchecked Sendable {
         fanout = Fanout(routes: routes, hub: hub, deliveries: metrics.deliveries)
         lanes = system.lanes.map { [fanout] lane in
             ChatLane(
-                lane: lane, fanout: fanout, conversations: parts.conversations,
-                lastSeen: parts.lastSeen, background: parts.background, settings: parts.settings, metrics: metrics,
+                lane: lane, fanout: fanout, lastSeen: parts.lastSeen, settings: parts.settings, metrics: metrics,
                 logger: parts.logger, now: parts.now, onFenced: events.fenced)
         }
         for context in lanes {

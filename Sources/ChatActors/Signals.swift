@@ -8,7 +8,7 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
     public enum Signal: Sendable, Hashable {
         case deviceRevoked(DeviceID)
         case userChanged(UserID)
-        case conversationOpened(ConversationID, members: [UserID])
+        case conversationChanged(ConversationID, for: [UserID])
     }
 
     private static let subject = Subject("roost", "v1", "signal")
@@ -17,7 +17,7 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
     private enum Code {
         static let deviceRevoked: UInt8 = 1
         static let userChanged: UInt8 = 2
-        static let conversationOpened: UInt8 = 3
+        static let conversationChanged: UInt8 = 3
     }
 
     private let bus: any MessageBus
@@ -46,8 +46,8 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
 
     public func userChanged(_ user: UserID) { spread(.userChanged(user)) }
 
-    public func conversationOpened(_ conversation: ConversationID, members: [UserID]) {
-        spread(.conversationOpened(conversation, members: members))
+    public func conversationChanged(_ conversation: ConversationID, for members: [UserID]) {
+        spread(.conversationChanged(conversation, for: members))
     }
 
     private func spread(_ signal: Signal) {
@@ -69,8 +69,8 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
         case .userChanged(let user):
             writer.append(Code.userChanged)
             writer.append(user)
-        case .conversationOpened(let conversation, let members):
-            writer.append(Code.conversationOpened)
+        case .conversationChanged(let conversation, let members):
+            writer.append(Code.conversationChanged)
             writer.append(conversation)
             writer.append(UInt32(members.count))
             for member in members { writer.append(member) }
@@ -86,11 +86,11 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
             switch try reader.byte() {
             case Code.deviceRevoked: return .deviceRevoked(try reader.identifier())
             case Code.userChanged: return .userChanged(try reader.identifier())
-            case Code.conversationOpened:
+            case Code.conversationChanged:
                 let conversation: ConversationID = try reader.identifier()
                 var members: [UserID] = []
                 for _ in 0..<(try reader.uint32()) { members.append(try reader.identifier()) }
-                return .conversationOpened(conversation, members: members)
+                return .conversationChanged(conversation, for: members)
             default: return nil
             }
         } catch {

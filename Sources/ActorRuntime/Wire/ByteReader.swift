@@ -2,7 +2,9 @@ import RoostModel
 
 /// Reads what ``ByteWriter`` wrote. Every read checks its bounds: bytes from the wire are never trusted.
 public struct ByteReader {
-    public struct Truncated: Error {}
+    public struct Truncated: Error {
+        public init() {}
+    }
 
     private let bytes: [UInt8]
     private var position: Int

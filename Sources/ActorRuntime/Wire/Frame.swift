@@ -46,6 +46,13 @@ public struct FanoutEvent: Sendable {
         /// ``FanoutEvent/subject`` types; whoever shows it to a client sees to its end, should the owner not live to tell.
         case typingStarted = 3
         case typingStopped = 4
+        /// Counted messages from the sequence in the payload (``FanoutEvent/advance(_:from:to:recipients:)``) to ``FanoutEvent/seq`` were
+        /// committed without being told: each session reads them for its own user.
+        case advanced = 5
+        /// The recipients are members no longer: the last event of the conversation that they get.
+        case removed = 6
+        /// The recipients see the conversation itself differently: each session reads it for its own user. No payload.
+        case conversationChanged = 7
     }
 
     public let kind: Kind
@@ -67,6 +74,24 @@ public struct FanoutEvent: Sendable {
         self.subject = subject
         self.recipients = recipients
         self.payload = payload
+    }
+}
+
+extension FanoutEvent {
+    /// Messages that were committed without being told.
+    public static func advance(
+        _ conversation: ConversationID, from first: Seq, to last: Seq, recipients: [UserID]
+    ) -> FanoutEvent {
+        var writer = ByteWriter(capacity: 8)
+        writer.append(first)
+        return FanoutEvent(
+            kind: .advanced, conversationID: conversation, seq: last, recipients: recipients, payload: writer.bytes)
+    }
+
+    /// The first sequence of an `advanced` event.
+    public var advancedFrom: Seq? {
+        var reader = ByteReader(payload)
+        return try? reader.seq()
     }
 }
 
@@ -139,6 +164,11 @@ extension Frame {
                 body.append(OutcomeCode.failure)
                 body.append(error.code.rawValue)
                 body.append(error.detail)
+                body.append(UInt16(error.fields.count))
+                for fault in error.fields {
+                    body.append(fault.field)
+                    body.append(fault.code.rawValue)
+                }
             }
         case .event(let event):
             code = Code.event
@@ -186,8 +216,20 @@ extension Frame {
         default:
             // A code that a newer release added reads as "try again".
             let code = ErrorCode(rawValue: try body.string()) ?? .unavailable
-            return .failure(RoostError(code, try body.string()))
+            let detail = try body.string()
+            return .failure(RoostError(code, detail, fields: try readFields(&body)))
         }
+    }
+
+    /// None from a release that did not send them.
+    private static func readFields(_ body: inout ByteReader) throws(ByteReader.Truncated) -> [FieldFault] {
+        guard !body.isAtEnd else { return [] }
+        var fields: [FieldFault] = []
+        for _ in 0..<(try body.uint16()) {
+            let name = try body.string()
+            fields.append(FieldFault(name, FieldFault.Code(rawValue: try body.string()) ?? .invalid))
+        }
+        return fields
     }
 
     private static func readEvent(_ body: inout ByteReader) throws(ByteReader.Truncated) -> FanoutEvent? {

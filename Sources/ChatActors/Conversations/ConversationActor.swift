@@ -74,7 +74,7 @@ public distributed actor ConversationActor: HostedActor {
     private func load() {
         context.loader.load(conversationID) { [self] result in
             switch result {
-            case .success(let snapshot?): phase = .awake(ConversationState(snapshot))
+            case .success(let snapshot?): phase = .awake(ConversationState(snapshot, rules: context.settings.rules))
             case .success(nil): leave(answering: .failure(.notFound))
             case .failure(let error): leave(answering: Self.outcome(of: error))
             }
@@ -137,19 +137,24 @@ public distributed actor ConversationActor: HostedActor {
             stopTyping(message.senderID, state)
             return .send(
                 SendCommand(
-                    token: token(for: call), senderID: message.senderID, clientID: message.clientID, text: message.text))
+                    token: token(for: call), senderID: message.senderID, clientID: message.clientID,
+                    fingerprint: message.fingerprint, content: message.content))
         case .read, .delivered:
             let request = try PositionRequest(call.payload)
             let position = PositionCommand(token: token(for: call), userID: request.userID, seq: request.seq)
             return verb == .read ? .read(position) : .delivered(position)
+        case .act:
+            let request = try ActionRequest(call.payload)
+            return .act(ActionCommand(token: token(for: call), userID: request.userID, action: request.action))
         case .typing:
             let request = try TypingRequest(call.payload)
-            guard let recipients = state.typingRecipients(of: request.userID) else {
-                lane.answer(call, .failure(.notFound))
-                return nil
+            do throws(RoostError) {
+                let recipients = try state.typingRecipients(of: request.userID)
+                lane.answer(call, .success([]))
+                setTyping(request.userID, request.isActive, recipients)
+            } catch {
+                lane.answer(call, .failure(error))
             }
-            lane.answer(call, .success([]))
-            setTyping(request.userID, request.isActive, recipients)
             return nil
         }
     }
@@ -170,9 +175,10 @@ public distributed actor ConversationActor: HostedActor {
         }
         var encoded: [Seq: [UInt8]] = [:]
         func json(_ message: Message) -> [UInt8] {
-            if let known = encoded[message.seq] { return known }
+            // One message may be told of in several states.
+            if let known = encoded[message.changeSeq] { return known }
             let bytes = message.json()
-            encoded[message.seq] = bytes
+            encoded[message.changeSeq] = bytes
             return bytes
         }
         for reply in step.replies { answer(reply, json) }
@@ -193,15 +199,15 @@ public distributed actor ConversationActor: HostedActor {
         switch next {
         case .nothing: break
         case .commit(let request): commit(request)
-        case .lookUp(let keys):
-            readStored(keys) { [self] stored in advance { [now = context.now()] in $0.lookedUp(stored, now: now) } }
-        case .recover(let keys):
+        case .lookUp(let lookup):
+            find(lookup) { [self] findings in advance { [now = context.now()] in $0.lookedUp(findings, now: now) } }
+        case .recover(let lookup):
             context.loader.load(conversationID) { [self] result in
                 switch result {
                 case .failure(let error): fail(error)
                 case .success(let snapshot):
-                    readStored(keys) { [self] stored in
-                        advance { [now = context.now()] in $0.recovered(snapshot, stored: stored, now: now) }
+                    find(lookup) { [self] findings in
+                        advance { [now = context.now()] in $0.recovered(snapshot, findings, now: now) }
                     }
                 }
             }
@@ -210,7 +216,7 @@ public distributed actor ConversationActor: HostedActor {
 
     private func commit(_ request: CommitRequest) {
         let entry = JournalEntry(
-            conversationID: conversationID, messages: request.messages, positions: request.positions,
+            conversationID: conversationID, messages: request.messages, positions: request.positions, changes: request.changes,
             marksActive: request.marksActive)
         context.writer.append(entry) { [self] result in
             switch result {
@@ -232,6 +238,12 @@ public distributed actor ConversationActor: HostedActor {
         advance { $0.conflicted() }
     }
 
+    private func find(_ lookup: Lookup, _ body: @escaping (Findings) -> Void) {
+        readStored(lookup.keys) { [self] messages in
+            readTargets(lookup.seqs) { body(Findings(messages: messages, targets: $0)) }
+        }
+    }
+
     private func readStored(_ keys: [MessageKey], _ body: @escaping ([MessageKey: Message]) -> Void) {
         guard !keys.isEmpty else { return body([:]) }
         context.journal.storedMessages(keys) { [self] result in
@@ -241,6 +253,19 @@ public distributed actor ConversationActor: HostedActor {
                 var stored: [MessageKey: Message] = [:]
                 for (key, message) in zip(keys, messages) { stored[key] = message }
                 body(stored)
+            }
+        }
+    }
+
+    private func readTargets(_ seqs: [Seq], _ body: @escaping ([Seq: MessageTarget]) -> Void) {
+        guard !seqs.isEmpty else { return body([:]) }
+        context.journal.targets(seqs.map { TargetKey(conversationID: conversationID, seq: $0) }) { [self] result in
+            switch result {
+            case .failure(let error): fail(error)
+            case .success(let found):
+                var targets: [Seq: MessageTarget] = [:]
+                for (seq, target) in zip(seqs, found) { targets[seq] = target }
+                body(targets)
             }
         }
     }
@@ -278,6 +303,7 @@ public distributed actor ConversationActor: HostedActor {
 
     private func ended() {
         if let retirement { return finishRetiring(retirement) }
+        if state?.isDeleted == true { return leave(answering: .failure(.notFound)) }
         scheduleTurn()
     }
 
@@ -293,6 +319,7 @@ public distributed actor ConversationActor: HostedActor {
         case .message(let message, let isNew):
             lane.answer(call, .success(SentMessage(seq: message.seq, json: json(message), isNew: isNew).encoded()))
         case .position(let position): lane.answer(call, .success(position.encoded()))
+        case .done: lane.answer(call, .success([]))
         case .failed(let error):
             let isElsewhere = error.code == .unavailable && (answersNotOwner || retirement != nil)
             lane.answer(call, isElsewhere ? .notOwner : .failure(error))
@@ -301,10 +328,21 @@ public distributed actor ConversationActor: HostedActor {
 
     private func announce(_ event: ConversationEvent, _ json: (Message) -> [UInt8]) {
         switch event {
-        case .message(let message):
-            let payload = ServerEvent.message(
-                conversationID: conversationID, seq: message.changeSeq, message: Optional(json(message)))
-            tell(.message, message.changeSeq, state?.memberIDs ?? [], payload)
+        case .message(let message, nil): announce(message, json(message), to: state?.memberIDs ?? [])
+        case .message(let message, let audience?):
+            announce(message, json(message), to: audience.whole)
+            if !audience.withoutQuote.isEmpty {
+                var message = message
+                message.replyTo = nil
+                announce(message, message.json(), to: audience.withoutQuote)
+            }
+            announce(message, nil, to: audience.blank)
+        case .hidden(let user, let seq):
+            tell(.plain, .zero, [user], ServerEvent.hidden(conversationID: conversationID, seq: seq))
+        case .conversation(let users): tell(.conversationChanged, .zero, users, [])
+        case .removed(let users):
+            for user in users { endTyping(user) }
+            tell(.removed, .zero, users, ServerEvent.conversationRemoved(conversationID))
         case .receipt(let receipt):
             tell(
                 .plain, .zero, receipt.recipients,
@@ -316,6 +354,14 @@ public distributed actor ConversationActor: HostedActor {
                 ServerEvent.receipt(
                     conversationID: conversationID, userID: receipt.userID, readSeq: nil, deliveredSeq: receipt.deliveredSeq))
         }
+    }
+
+    /// - Parameter json: nil for those who may not see the message: for them only the count goes on.
+    private func announce(_ message: Message, _ json: [UInt8]?, to recipients: [UserID]) {
+        guard !recipients.isEmpty else { return }
+        tell(
+            .message, message.changeSeq, recipients,
+            ServerEvent.message(conversationID: conversationID, seq: message.changeSeq, message: json))
     }
 
     func tell(

@@ -10,8 +10,14 @@ extension ConversationActor {
     }
 
     func stopTyping(_ user: UserID, _ state: ConversationState) {
-        guard typists.contains(user), let recipients = state.typingRecipients(of: user) else { return }
+        guard typists.contains(user), let recipients = try? state.typingRecipients(of: user) else { return }
         setTyping(user, false, recipients)
+    }
+
+    /// Of someone who is a member no longer.
+    func endTyping(_ user: UserID) {
+        guard typists.contains(user) else { return }
+        setTyping(user, false, (state?.memberIDs ?? []).filter { $0 != user })
     }
 
     private func perform(_ actions: [TypingIndicator.Action], of user: UserID, _ recipients: [UserID]) {
@@ -23,7 +29,7 @@ extension ConversationActor {
                     ServerEvent.typing(conversationID: conversationID, userID: user, isActive: isActive))
             case .scheduleWake(let time):
                 lane.loop.schedule(after: time - Self.clock) { [self] in
-                    perform(typists.woke(user, at: Self.clock), of: user, state?.typingRecipients(of: user) ?? [])
+                    perform(typists.woke(user, at: Self.clock), of: user, (try? state?.typingRecipients(of: user)) ?? [])
                 }
             }
         }

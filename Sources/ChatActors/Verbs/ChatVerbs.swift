@@ -8,6 +8,7 @@ enum ConversationVerb: UInt8 {
     case read = 17
     case delivered = 18
     case typing = 19
+    case act = 20
 }
 
 /// What can be asked of a presence actor. Numbers are wire format: never reused.
@@ -23,24 +24,6 @@ enum PresenceVerb: UInt8 {
 /// What nodes are told unasked.
 enum NoticeTopic {
     static let presence: UInt8 = 1
-}
-
-extension OutgoingMessage {
-    /// The payload of ``ConversationVerb/send``.
-    func encoded() -> [UInt8] {
-        var writer = ByteWriter(capacity: 40 + clientID.utf8.count + text.utf8.count)
-        writer.append(senderID)
-        writer.append(clientID)
-        writer.append(text)
-        return writer.bytes
-    }
-
-    init(conversationID: ConversationID, _ payload: [UInt8]) throws(ByteReader.Truncated) {
-        var reader = ByteReader(payload)
-        self.init(
-            conversationID: conversationID, senderID: try reader.identifier(), clientID: try reader.string(),
-            text: try reader.string())
-    }
 }
 
 extension SentMessage {
