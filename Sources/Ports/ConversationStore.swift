@@ -34,6 +34,11 @@ public protocol ConversationStore: Sendable {
         of conversation: ConversationID, for user: UserID, cursor: String?, limit: Int
     ) async throws(StoreError) -> Page<Member>?
 
+    /// One member. Nil where `user` is not a member, or `member` is none.
+    func member(
+        _ member: UserID, of conversation: ConversationID, for user: UserID
+    ) async throws(StoreError) -> Member?
+
     /// Applies what a member set for themselves. False where the user is not a member.
     func changeSettings(
         of conversation: ConversationID, for user: UserID, _ change: MemberSettingsChange, at time: Timestamp

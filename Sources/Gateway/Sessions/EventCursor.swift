@@ -15,6 +15,8 @@ struct EventCursor {
     private struct Hole {
         /// Events that came while the hole is filled, with their sequences.
         var held: [(seq: Seq, event: Delivery)] = []
+        /// It reaches at least to here, whatever waits.
+        var reach = Seq.zero
     }
 
     private var lastSent: [ConversationID: Seq] = [:]
@@ -36,6 +38,26 @@ struct EventCursor {
         }
         holes[conversation] = Hole()
         return hold(event, heldLimit)
+    }
+
+    /// Values from `first` to `last` were taken without an event.
+    /// - Returns: whether a hole is to be filled now.
+    mutating func advanced(_ conversation: ConversationID, from first: Seq, to last: Seq) -> Bool {
+        if holes[conversation] != nil {
+            holes[conversation]!.reach = max(holes[conversation]!.reach, last)
+            return false
+        }
+        let known = lastSent[conversation] ?? Seq(first.value - 1)
+        guard known < last else { return false }
+        lastSent[conversation] = known
+        holes[conversation] = Hole(reach: last)
+        return true
+    }
+
+    /// The user is a member no longer: if they come back, counting starts anew.
+    mutating func forget(_ conversation: ConversationID) {
+        lastSent[conversation] = nil
+        holes[conversation] = nil
     }
 
     private mutating func hold(_ event: Delivery, _ limit: Int) -> Verdict {
@@ -62,7 +84,7 @@ struct EventCursor {
         }
         lastSent[conversation] = last
         hole.held.removeFirst(index)
-        if hole.held.isEmpty {
+        if hole.held.isEmpty, hole.reach <= last {
             holes[conversation] = nil
             return (events, true)
         }

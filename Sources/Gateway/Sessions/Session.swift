@@ -227,6 +227,15 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         case .typingStarted, .typingStopped:
             noteShownTyping(delivery)
             push(delivery)
+        case .advanced:
+            let (first, last) = (delivery.advancedFrom ?? delivery.seq, delivery.seq)
+            if cursor.advanced(delivery.conversationID, from: first, to: last) { fillHole(in: delivery.conversationID) }
+        case .removed:
+            cursor.forget(delivery.conversationID)
+            holesBeingFilled.remove(delivery.conversationID)
+            views.forget(delivery.conversationID)
+            push(delivery)
+        case .conversationChanged: showConversation(delivery.conversationID)
         case .message:
             switch cursor.judge(delivery, heldLimit: services.settings.heldEvents) {
             case .send: push(delivery)
@@ -333,6 +342,37 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         let (events, isWhole) = cursor.filled(conversation, upTo: page.upToSeq)
         for event in events { push(event) }
         if !isWhole { fillHole(in: conversation) }
+    }
+
+    // MARK: Conversations
+
+    private var views = ViewReads()
+
+    /// Shows the user the conversation as it is for them now.
+    func showConversation(_ conversation: ConversationID) {
+        guard case .ready(let caller) = state, !isResyncing, views.begin(conversation) else { return }
+        readView(of: conversation, caller)
+    }
+
+    private func readView(of conversation: ConversationID, _ caller: Caller) {
+        let services = services
+        services.executor.run {
+            try? await services.backend.conversations.conversation(conversation, for: caller.userID)
+        } answer: { [self] result in
+            loop.execute { self.viewRead(conversation, caller, (try? result.get()) ?? nil) }
+        }
+    }
+
+    private func viewRead(_ conversation: ConversationID, _ caller: Caller, _ view: ConversationView?) {
+        switch views.ended(conversation) {
+        case .show:
+            // A channel that is only looked at is no news.
+            if let view, view.myRole != nil { notify(ServerEvent.conversation(view)) }
+        case .readAgain:
+            guard case .ready = state else { return }
+            readView(of: conversation, caller)
+        case .drop: break
+        }
     }
 
     // MARK: Leaving

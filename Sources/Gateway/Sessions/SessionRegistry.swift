@@ -108,6 +108,8 @@ final class Delivery: Sendable {
     let conversationID: ConversationID
     let seq: Seq
     let subject: UserID?
+    /// Of an `advanced` event.
+    let advancedFrom: Seq?
     let frame: SharedFrame
 
     init(_ event: FanoutEvent) {
@@ -115,6 +117,7 @@ final class Delivery: Sendable {
         conversationID = event.conversationID
         seq = event.seq
         subject = event.subject
+        advancedFrom = event.kind == .advanced ? event.advancedFrom : nil
         frame = SharedFrame.text(event.payload)
     }
 }

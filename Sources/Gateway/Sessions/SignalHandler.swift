@@ -32,20 +32,15 @@ public final class SignalHandler: Sendable {
     public func received(_ signal: Signals.Signal) {
         switch signal {
         case .deviceRevoked(let device): authenticator.revoke(device)
-        case .conversationOpened(let conversation, let members):
-            for member in members where registry.hasSessions(of: member) {
-                background.submit { await self.showConversation(conversation, to: member) }
+        case .conversationChanged(let conversation, let members):
+            for session in members.flatMap(registry.sessions(of:)) {
+                session.loop.execute { session.showConversation(conversation) }
             }
         case .userChanged(let user):
             watches.rightsChanged(of: user)
             for session in registry.sessions(of: user) { session.loop.execute { session.recheckWatches() } }
             background.submit { await self.showUser(user) }
         }
-    }
-
-    private func showConversation(_ id: ConversationID, to user: UserID) async {
-        guard let view = (try? await backend.conversations.conversation(id, for: user)) ?? nil else { return }
-        push(ServerEvent.conversation(view), to: user)
     }
 
     private func showUser(_ id: UserID) async {
@@ -61,7 +56,7 @@ public final class SignalHandler: Sendable {
         var cursor: String?
         for _ in 0..<Self.pages {
             let page = try? await backend.conversations.conversations(
-                for: user, cursor: cursor, limit: Limits.pageMaximum, at: authenticator.currentTime)
+                for: user, archived: false, cursor: cursor, limit: Limits.pageMaximum, at: authenticator.currentTime)
             guard let page else { break }
             for view in page.items { partners.formUnion(view.members.map(\.userID)) }
             cursor = page.nextCursor
