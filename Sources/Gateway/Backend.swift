@@ -1,3 +1,4 @@
+import ConversationCore
 import Ports
 import RoostModel
 import Runtime
@@ -9,17 +10,20 @@ public struct Backend: Sendable {
     public let commands: any ChatCommands
     public let presence: any PresenceQueries
     public let signals: any ClusterSignals
+    /// As the actors go by them.
+    public let rules: ConversationRules
     let logger: Logger
 
     public init(
         accounts: any AccountStore, conversations: any ConversationStore, commands: any ChatCommands,
-        presence: any PresenceQueries, signals: any ClusterSignals, logger: Logger
+        presence: any PresenceQueries, signals: any ClusterSignals, rules: ConversationRules = ConversationRules(), logger: Logger
     ) {
         self.accounts = accounts
         self.conversations = conversations
         self.commands = commands
         self.presence = presence
         self.signals = signals
+        self.rules = rules
         self.logger = logger
     }
 

@@ -34,7 +34,9 @@ public final class Gateway: EdgeHandler {
             + AuthRoutes(backend: backend, authenticator: authenticator, passwords: passwords).routes
             + UserRoutes(backend: backend).routes
             + ConversationRoutes(backend: backend, now: { authenticator.currentTime }).routes
+            + GroupRoutes(backend: backend, now: { authenticator.currentTime }).routes
             + MessageRoutes(backend: backend).routes
+            + MessageActionRoutes(backend: backend).routes
         origins = Origins(settings.allowedOrigins)
         api = API(
             routes, guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, limiter: limiter,

@@ -13,6 +13,9 @@ public enum Limits {
     public static let channelMembers = 10_000
     /// Users named in one request.
     public static let mentions = 100
+    public static let searchGraphemes = 200
+    /// In one request that names users.
+    public static let usersNamed = 1_000
     public static let clientIDCharacters = 64
     public static let emailBytes = 254
     public static let passwordBytes = 8...1024

@@ -74,6 +74,20 @@ struct Query: Sendable {
         return seq
     }
 
+    /// A text to search by, in NFC; nil for none, or nothing but white space.
+    func words(_ name: String, maximum: Int = Limits.nameGraphemes) throws(RoostError) -> String? {
+        guard let text = text(name)?.nfc, !MessageText.isBlank(text) else { return nil }
+        guard text.count <= maximum else { throw RoostError(.badParameter, "\(name) is too long") }
+        return text
+    }
+
+    /// A string that is no id answers like a conversation that does not exist.
+    func conversationID(_ name: String) throws(RoostError) -> ConversationID? {
+        guard let text = text(name), !text.isEmpty else { return nil }
+        guard let id = ConversationID(text) else { throw .notFound }
+        return id
+    }
+
     func flag(_ name: String) throws(RoostError) -> Bool? {
         switch text(name) {
         case nil: return nil

@@ -3,7 +3,7 @@ import Ports
 import RoostModel
 import RoostProtocol
 
-/// `/v1/conversations` and `/v1/sync`.
+/// `/v1/conversations`, `/v1/channels` and `/v1/sync`: making and listing.
 struct ConversationRoutes: Sendable {
     let backend: Backend
     let now: @Sendable () -> Timestamp
@@ -13,36 +13,82 @@ struct ConversationRoutes: Sendable {
             .user(.post, "/v1/conversations", body: .required, create),
             .user(.get, "/v1/conversations", list),
             .user(.get, "/v1/conversations/{conversationId}", conversation),
-            .user(.get, "/v1/conversations/{conversationId}/members", members),
+            .user(.get, "/v1/channels", channels),
             .user(.get, "/v1/sync", sync),
         ]
     }
 
     private func create(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
-        let body = try JSONBody(request.body)
-        guard try body.requiredString("kind") == ConversationKind.direct.rawValue else { throw .invalid("kind", .invalid) }
-        let otherID = try body.requiredIdentifier("userId", UserID.self)
+        switch try NewConversationInput(try JSONBody(request.body)) {
+        case .direct(let user): return try await openDirect(with: user, caller)
+        case .group(let group): return try await createGroup(group, caller)
+        case .channel(let title, let about):
+            if caller.isGuest { throw RoostError(.guestNotAllowed) }
+            return try await create(
+                NewConversation(
+                    id: .make(), kind: .channel, creatorID: caller.userID, title: title, about: about, createdAt: now()), caller)
+        }
+    }
+
+    private func openDirect(with otherID: UserID, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         if otherID == caller.userID { throw RoostError(.cannotChatWithSelf) }
+        let existing = try await backend.ask {
+            try await backend.conversations.directConversation(of: caller.userID, and: otherID)
+        }
+        if let existing { return try await answer(existing, caller) }
         // Whoever was told an id may write to its user; being found in the directory is another matter.
         let user = try await backend.ask { try await backend.accounts.user(otherID) }
         guard let user, !user.isDeleted else { throw .invalid("userId", .unknown) }
         let opened = try await backend.ask {
             try await backend.conversations.openDirect(between: caller.userID, and: otherID, newID: .make(), at: now())
         }
-        if opened.isNew { backend.signals.conversationOpened(opened.id, members: [caller.userID, otherID]) }
-        let view = try await view(opened.id, caller)
-        return .json(status: opened.isNew ? 201 : 200) { $0.conversation(view, caller: caller.userID) }
+        if opened.isNew { backend.signals.conversationChanged(opened.id, for: [caller.userID, otherID]) }
+        return try await answer(opened.id, caller, status: opened.isNew ? 201 : 200)
+    }
+
+    private func createGroup(_ group: NewConversationInput.Group, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
+        if caller.isGuest { throw RoostError(.guestNotAllowed) }
+        let members = group.memberIDs.filter { $0 != caller.userID }
+        guard members.count + 1 <= backend.rules.groupMembers else { throw RoostError(.memberLimit) }
+        try await backend.checkUsers(members, field: "memberIds")
+        var new = NewConversation(
+            id: .make(), kind: .group, creatorID: caller.userID, title: group.title, history: group.history, memberIDs: members,
+            createdAt: now())
+        if let photoID = group.photoID { new.photo = try await backend.ownPhoto(photoID, of: caller.userID) }
+        return try await create(new, caller)
+    }
+
+    private func create(_ new: NewConversation, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
+        do {
+            try await backend.conversations.create(new)
+        } catch {
+            // A member's account was deleted since it was looked at.
+            throw error.code == .conflict ? .invalid("memberIds", .unknown) : backend.clientError(error)
+        }
+        backend.signals.conversationChanged(new.id, for: [new.creatorID] + new.memberIDs)
+        return try await answer(new.id, caller, status: 201)
+    }
+
+    private func answer(_ id: ConversationID, _ caller: Caller, status: Int = 200) async throws(RoostError) -> HTTPResponse {
+        let view = try await backend.view(id, for: caller.userID)
+        return .json(status: status) { $0.conversation(view, caller: caller.userID) }
     }
 
     private func list(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let (limit, cursor) = (try request.query.limit, try request.query.cursor)
-        if try request.query.flag("archived") == true {
-            // Nothing can be archived yet.
-            guard cursor == nil else { throw RoostError(.badCursor) }
-            return json(Page(items: [], nextCursor: nil), caller)
-        }
+        let archived = try request.query.flag("archived") ?? false
         let page = try await backend.ask {
-            try await backend.conversations.conversations(for: caller.userID, cursor: cursor, limit: limit, at: now())
+            try await backend.conversations.conversations(
+                for: caller.userID, archived: archived, cursor: cursor, limit: limit, at: now())
+        }
+        return json(page, caller)
+    }
+
+    private func channels(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
+        let (limit, cursor) = (try request.query.limit, try request.query.cursor)
+        let query = try request.query.words("query")
+        let page = try await backend.ask {
+            try await backend.conversations.channels(query: query, for: caller.userID, cursor: cursor, limit: limit)
         }
         return json(page, caller)
     }
@@ -52,23 +98,7 @@ struct ConversationRoutes: Sendable {
     }
 
     private func conversation(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
-        let view = try await view(try request.conversationID, caller)
-        return .json { $0.conversation(view, caller: caller.userID) }
-    }
-
-    private func members(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
-        let (limit, cursor) = (try request.query.limit, try request.query.cursor)
-        var after: UserID?
-        if let cursor {
-            guard let id = UserID(cursor) else { throw RoostError(.badCursor) }
-            after = id
-        }
-        // By id, which no change of name or role moves.
-        let all = try await view(try request.conversationID, caller).members.sorted { $0.userID < $1.userID }
-        let rest = all.filter { member in after.map { member.userID > $0 } ?? true }
-        let items = Array(rest.prefix(limit))
-        let next = rest.count > limit ? items.last?.userID.description : nil
-        return .json { $0.page(Page(items: items, nextCursor: next)) { $0.conversationMember($1) } }
+        try await answer(try request.conversationID, caller)
     }
 
     private func sync(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
@@ -80,10 +110,13 @@ struct ConversationRoutes: Sendable {
         }
         return .json { $0.syncPage(page, caller: caller.userID) }
     }
+}
 
-    private func view(_ id: ConversationID, _ caller: Caller) async throws(RoostError) -> ConversationView {
-        let view = try await backend.ask { try await backend.conversations.conversation(id, for: caller.userID) }
-        guard let view else { throw .notFound }
-        return view
+extension Backend {
+    /// Fails with `unknown` on `field` unless all are users whose accounts exist.
+    func checkUsers(_ ids: [UserID], field: String) async throws(RoostError) {
+        guard !ids.isEmpty else { return }
+        let users = try await ask { try await accounts.users(ids) }
+        guard users.count(where: { !$0.isDeleted }) == ids.count else { throw .invalid(field, .unknown) }
     }
 }

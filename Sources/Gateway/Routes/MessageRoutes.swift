@@ -22,10 +22,9 @@ struct MessageRoutes: Sendable {
         let id = try request.conversationID
         let limit = try request.query.limit
         let range = try range(request.query)
-        let page = try await backend.ask {
+        let page = try await backend.found(.read, in: id, for: caller.userID) {
             try await backend.conversations.history(of: id, for: caller.userID, range: range, limit: limit)
         }
-        guard let page else { throw .notFound }
         return .json { $0.historyPage(page) }
     }
 
@@ -42,27 +41,25 @@ struct MessageRoutes: Sendable {
         let id = try request.conversationID
         let limit = try request.query.limit
         let after = try request.query.seq("after") ?? .zero
-        let page = try await backend.ask {
+        let page = try await backend.found(.read, in: id, for: caller.userID) {
             try await backend.conversations.changes(of: id, for: caller.userID, after: after, limit: limit)
         }
-        guard let page else { throw .notFound }
         return .json { $0.changesPage(page) }
     }
 
     private func receipts(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let (id, seq) = (try request.conversationID, try request.seq)
-        let receipts = try await backend.ask {
+        let receipts = try await backend.found(.read, in: id, for: caller.userID) {
             try await backend.conversations.receipts(of: id, seq: seq, for: caller.userID)
         }
-        guard let receipts else { throw .notFound }
         return .json { $0.receipts(receipts) }
     }
 
     private func send(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let id = try request.conversationID
         let body = try SendBody.parse(request.body)
-        let sent = try await backend.commands.send(
-            OutgoingMessage(conversationID: id, senderID: caller.userID, clientID: body.clientID, text: body.text))
+        let message = try await MessageResolver(backend: backend).message(body, to: id, from: caller.userID)
+        let sent = try await backend.commands.send(message)
         if sent.isNew {
             return .json(sent.ownJSON, status: 201)
         }
@@ -73,12 +70,10 @@ struct MessageRoutes: Sendable {
     private func presentState(
         of sent: SentMessage, in id: ConversationID, _ caller: Caller
     ) async throws(RoostError) -> [UInt8] {
-        let page = try await backend.ask {
-            try await backend.conversations.history(of: id, for: caller.userID, range: .before(sent.seq.next), limit: 1)
+        let message = try await backend.ask {
+            try await backend.conversations.message(sent.seq, of: id, for: caller.userID)
         }
-        if let message = page?.items.last, message.message.seq == sent.seq {
-            return JSONWriter.written { $0.message(message) }
-        }
+        if let message { return JSONWriter.written { $0.message(message) } }
         // Hidden by its sender since: the message itself is still the answer.
         return sent.ownJSON
     }
@@ -101,8 +96,9 @@ struct MessageRoutes: Sendable {
     private func counts(
         of id: ConversationID, _ caller: Caller, at position: ReadPosition
     ) async throws(RoostError) -> HTTPResponse {
-        guard var counts = try await backend.ask({ try await backend.conversations.counts(of: id, for: caller.userID) })
-        else { throw .notFound }
+        var counts = try await backend.found(.read, in: id, for: caller.userID) {
+            try await backend.conversations.counts(of: id, for: caller.userID)
+        }
         // Another device may have moved on meanwhile; never answer with less than what this call reached.
         counts.readSeq = max(counts.readSeq, position.readSeq)
         counts.deliveredSeq = max(counts.deliveredSeq, position.deliveredSeq)

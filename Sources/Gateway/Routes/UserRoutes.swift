@@ -39,19 +39,12 @@ struct UserRoutes: Sendable {
 
     private func directory(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let (limit, cursor) = (try request.query.limit, try request.query.cursor)
-        let query = try directoryQuery(request.query)
+        let query = try request.query.words("query")
         let page = try await backend.ask {
             try await backend.accounts.directory(query: query, caller: caller.userID, cursor: cursor, limit: limit)
         }
         let known = await presence.presenceIfKnown(of: page.items, for: caller.userID)
         return .json { $0.page(page) { $0.user($1, presence: known[$1.id]) } }
-    }
-
-    /// Nil for all: nothing asked, or nothing but white space.
-    private func directoryQuery(_ query: Query) throws(RoostError) -> String? {
-        guard let text = query.text("query")?.nfc, !MessageText.isBlank(text) else { return nil }
-        guard text.count <= Limits.nameGraphemes else { throw RoostError(.badParameter, "query is too long") }
-        return text
     }
 
     private func user(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {

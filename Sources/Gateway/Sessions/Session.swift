@@ -36,6 +36,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     /// Conversations in which the user is shown as typing by this session.
     var typing: Set<ConversationID> = []
     var watched: Set<UserID> = []
+    var sends = UnresolvedSends()
     var shownTyping = ShownTyping()
 
     public init(services: SessionServices, socket: WebSocketConnection) {

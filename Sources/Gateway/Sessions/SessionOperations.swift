@@ -27,12 +27,40 @@ extension Session {
         began()
         // The conversation ends the indicator with the message itself.
         typing.remove(conversation)
-        let message = OutgoingMessage(
-            conversationID: conversation, senderID: caller.userID, clientID: body.clientID, text: body.text)
+        if MessageResolver.isWhole(body.body), !sends.isWaiting(in: conversation) {
+            return send(id, MessageResolver.message(body, to: conversation, from: caller.userID))
+        }
+        // What was sent after a message that has to be looked up waits for it, so that the order is the sender's.
+        if let first = sends.append(UnresolvedSends.Item(id: id, body: body, caller: caller), to: conversation) {
+            resolve(first, in: conversation)
+        }
+    }
+
+    private func send(_ id: FrameID?, _ message: OutgoingMessage) {
         services.chat.send(message, from: endpoint) { [self] result in
             switch result {
             case .success(let sent): ended(ServerAnswer.sent(id, message: sent.json))
             case .failure(let error): ended(ServerAnswer.failed(id, error))
+            }
+        }
+    }
+
+    private func resolve(_ item: UnresolvedSends.Item, in conversation: ConversationID) {
+        let services = services
+        services.executor.run { () -> Result<OutgoingMessage, RoostError> in
+            do throws(RoostError) {
+                let resolver = MessageResolver(backend: services.backend)
+                return .success(try await resolver.message(item.body, to: conversation, from: item.caller.userID))
+            } catch {
+                return .failure(error)
+            }
+        } answer: { [self] result in
+            loop.execute {
+                switch result.flatMap({ $0 }) {
+                case .success(let message): self.send(item.id, message)
+                case .failure(let error): self.ended(ServerAnswer.failed(item.id, error))
+                }
+                if let next = self.sends.next(in: conversation) { self.resolve(next, in: conversation) }
             }
         }
     }
