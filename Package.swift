@@ -62,8 +62,8 @@ let package = Package(
         .executableTarget(
             name: "roostd",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "EdgeServer", "EventLoop", "Gateway", "NATSBus",
-                "Ports",
+                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "ConversationCore", "EdgeServer", "EventLoop",
+                "Gateway", "NATSBus", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
@@ -101,7 +101,10 @@ let package = Package(
             dependencies: ["ClusterMembership", "ClusterCore", "MemoryAdapters", "Ports", "RoostModel", "Runtime", "TestSupport"]),
         .testTarget(
             name: "GatewayTests",
-            dependencies: ["Gateway", "ChatActors", "ActorRuntime", "MemoryAdapters", "EdgeServer", "EventLoop", "RoostProtocol"]),
+            dependencies: [
+                "Gateway", "ChatActors", "ActorRuntime", "ConversationCore", "MemoryAdapters", "EdgeServer", "EventLoop",
+                "RoostProtocol",
+            ]),
 
         // A whole node, or two, in one process: real sockets, memory behind.
         .testTarget(

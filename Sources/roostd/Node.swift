@@ -39,10 +39,14 @@ final class Node: Sendable {
         let background = BackgroundWork(metrics: metrics)
         let lastSeen = LastSeenRecorder(accounts: accounts)
         let links = NodeLinks()
+        let rules = NodeSettings.rules(configuration)
+        var chatSettings = ChatSettings()
+        chatSettings.rules = rules
         let chat = ChatNode(
             ChatNode.Parts(
                 laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus, conversations: conversations,
-                hub: registry, background: background, lastSeen: lastSeen, logger: logger.labelled("actors"), metrics: metrics),
+                hub: registry, background: background, lastSeen: lastSeen, settings: chatSettings,
+                logger: logger.labelled("actors"), metrics: metrics),
             events: links.chatEvents(registry)
         ) { identity, lane, loop in
             let journal = PostgresJournal(
@@ -59,7 +63,7 @@ final class Node: Sendable {
         let signals = Signals(bus: bus) { links.received($0) }
         let backend = Backend(
             accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
-            logger: logger.labelled("gateway"))
+            rules: rules, logger: logger.labelled("gateway"))
         let executor = RequestExecutor(metrics: metrics)
         let profiles = configuration[GatewaySettings.requireProfileSetting] ? ProfileGate(backend: backend) : nil
         let watches = WatchHub(
@@ -104,6 +108,7 @@ final class Node: Sendable {
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
                 ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen,
                 authenticator,
+                SearchPreparer(conversations: conversations, metrics: metrics, logger: logger.labelled("search")),
                 ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),
                 Listener(
                     "admin", host: NodeSettings.adminHost, port: NodeSettings.adminPort, configuration, loops: [loops.store],

@@ -1,8 +1,10 @@
 import ClusterMembership
+import ConversationCore
 import Gateway
 import NATSBus
 import Ports
 import PostgresStore
+import RoostModel
 import Runtime
 
 /// What a node is told: `roostd --help` lists it.
@@ -31,9 +33,24 @@ enum NodeSettings {
     static let testHooks = Setting<Bool>.bool(
         "ROOST_TEST_HOOKS", default: false, help: "allow tests to freeze this node's membership; never in production")
 
+    static let deleteWindow = Setting<Int>.int(
+        "ROOST_DELETE_WINDOW_SECONDS", default: 86_400, in: 0...3_153_600_000,
+        help: "how long a sender may delete a message for everyone")
+    static let groupMembers = Setting<Int>.int(
+        "ROOST_GROUP_MEMBERS", default: Limits.groupMembers, in: 2...1_000, help: "members of a group, at most")
+    static let channelMembers = Setting<Int>.int(
+        "ROOST_CHANNEL_MEMBERS", default: Limits.channelMembers, in: 2...100_000, help: "members of a channel, at most")
+
+    static func rules(_ configuration: Configuration) -> ConversationRules {
+        ConversationRules(
+            deleteWindow: .seconds(configuration[deleteWindow]), groupMembers: configuration[groupMembers],
+            channelMembers: configuration[channelMembers])
+    }
+
     static let all: [any DeclaredSetting] =
         [
             nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, testHooks,
+            deleteWindow, groupMembers, channelMembers,
             PostgresConfiguration.urlSetting, PostgresConfiguration.connectionsSetting, NATSBusOptions.urlSetting,
         ] + GatewaySettings.settings + RuntimeSettings.all
 

@@ -23,7 +23,7 @@ import Testing
 
     @Test func signalsComeBackAndForeignOnesAreIgnored() {
         let signals: [Signals.Signal] = [
-            .deviceRevoked(.make()), .userChanged(.make()), .conversationOpened(.make(), members: [.make(), .make()]),
+            .deviceRevoked(.make()), .userChanged(.make()), .conversationChanged(.make(), for: [.make(), .make()]),
         ]
         for signal in signals {
             #expect(Signals.decode(Signals.encode(signal)) == signal)

@@ -75,4 +75,12 @@ public struct SendBody: Hashable, Sendable {
     public init(clientID: String, text: String) {
         self.init(clientID: clientID, body: .original(.init(text: text)))
     }
+
+    /// Empty for a forwarded message.
+    public var text: String {
+        switch body {
+        case .original(let original): original.text
+        case .forward: ""
+        }
+    }
 }

@@ -1,3 +1,4 @@
+import ConversationCore
 import EventLoop
 import Locks
 import MemoryAdapters
@@ -17,54 +18,82 @@ final class JournalCommands: ChatCommands {
         journal = MemoryJournal(database, loop: loop)
     }
 
-    func send(_ outgoing: OutgoingMessage) async throws(RoostError) -> SentMessage {
-        let snapshot = try await snapshot(outgoing.conversationID, outgoing.senderID)
-        let key = MessageKey(
-            conversationID: outgoing.conversationID, senderID: outgoing.senderID, clientID: outgoing.clientID)
-        if let earlier = try await ask({ $0.storedMessages([key], completion: $1) }).first ?? nil {
-            if earlier.text != outgoing.text { throw RoostError(.clientIdReused) }
-            return SentMessage(seq: earlier.seq, json: earlier.json(), isNew: false)
+    func send(_ message: OutgoingMessage) async throws(RoostError) -> SentMessage {
+        let command = SendCommand(
+            token: Self.token, senderID: message.senderID, clientID: message.clientID, fingerprint: message.fingerprint,
+            content: message.content)
+        guard case .message(let stored, let isNew) = try await run(.send(command), in: message.conversationID) else {
+            throw .unavailable
         }
-        let message = Message(
-            conversationID: snapshot.id, seq: snapshot.head.next, changeSeq: snapshot.head.next, clientID: outgoing.clientID,
-            senderID: outgoing.senderID, kind: .text, text: outgoing.text, createdAt: .now)
-        try await commit(snapshot.id, messages: [message])
-        return SentMessage(seq: message.seq, json: message.json(), isNew: true)
+        return SentMessage(seq: stored.seq, json: stored.json(), isNew: isNew)
     }
 
     func read(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition {
-        try await move(conversation, user, seq, alsoRead: true)
+        try await move(.read(PositionCommand(token: Self.token, userID: user, seq: seq)), in: conversation)
     }
 
     func delivered(_ conversation: ConversationID, upTo seq: Seq, by user: UserID) async throws(RoostError) -> ReadPosition {
-        try await move(conversation, user, seq, alsoRead: false)
+        try await move(.delivered(PositionCommand(token: Self.token, userID: user, seq: seq)), in: conversation)
     }
 
-    private func move(
-        _ id: ConversationID, _ user: UserID, _ seq: Seq, alsoRead: Bool
-    ) async throws(RoostError) -> ReadPosition {
-        let snapshot = try await snapshot(id, user)
-        let target = min(seq, snapshot.head)
-        guard var member = snapshot.members.first(where: { $0.userID == user }) else { throw .notFound }
-        if alsoRead { member.readSeq = max(member.readSeq, target) }
-        member.deliveredSeq = max(member.deliveredSeq, target)
-        try await commit(
-            id, positions: [.init(userID: user, readSeq: member.readSeq, deliveredSeq: member.deliveredSeq, at: .now)])
-        return ReadPosition(readSeq: member.readSeq, deliveredSeq: member.deliveredSeq)
+    func perform(_ action: ConversationAction, in conversation: ConversationID, by user: UserID) async throws(RoostError) {
+        _ = try await run(.act(ActionCommand(token: Self.token, userID: user, action: action)), in: conversation)
     }
 
-    private func snapshot(_ id: ConversationID, _ user: UserID) async throws(RoostError) -> ConversationSnapshot {
-        let found = try await ask { $0.load([id], completion: $1) }[id]
-        guard let found, found.members.contains(where: { $0.userID == user }) else { throw .notFound }
-        return found
+    private static let token = ReplyToken(1)
+
+    private func move(_ command: ConversationCommand, in id: ConversationID) async throws(RoostError) -> ReadPosition {
+        guard case .position(let position) = try await run(command, in: id) else { throw .unavailable }
+        return position
     }
 
-    private func commit(
-        _ id: ConversationID, messages: [Message] = [], positions: [PositionChange] = []
-    ) async throws(RoostError) {
-        let entry = JournalEntry(conversationID: id, messages: messages, positions: positions, marksActive: !messages.isEmpty)
+    /// One round of the state machine.
+    private func run(
+        _ command: ConversationCommand, in id: ConversationID
+    ) async throws(RoostError) -> ConversationReply.Outcome {
+        guard let snapshot = try await snapshot(id) else { throw .notFound }
+        var state = ConversationState(snapshot)
+        var step = state.decide([command], now: .now)
+        var replies = step.replies
+        while step.next != .nothing {
+            switch step.next {
+            case .nothing: break
+            case .lookUp(let lookup): step = state.lookedUp(try await find(lookup, in: id), now: .now)
+            case .recover(let lookup):
+                let snapshot = try await self.snapshot(id)
+                step = state.recovered(snapshot, try await find(lookup, in: id), now: .now)
+            case .commit(let request):
+                step = try await commit(request, in: id) == .committed ? state.committed() : state.conflicted()
+            }
+            replies += step.replies
+        }
+        guard let outcome = replies.first?.outcome else { throw .unavailable }
+        if case .failed(let error) = outcome { throw error }
+        return outcome
+    }
+
+    private func snapshot(_ id: ConversationID) async throws(RoostError) -> ConversationSnapshot? {
+        try await ask { $0.load([id], completion: $1) }[id]
+    }
+
+    private func find(_ lookup: Lookup, in id: ConversationID) async throws(RoostError) -> Findings {
+        let messages = try await ask { $0.storedMessages(lookup.keys, completion: $1) }
+        let targets = try await ask { journal, completion in
+            journal.targets(lookup.seqs.map { TargetKey(conversationID: id, seq: $0) }, completion: completion)
+        }
+        var findings = Findings()
+        for (key, message) in zip(lookup.keys, messages) { findings.messages[key] = message }
+        for (seq, target) in zip(lookup.seqs, targets) { findings.targets[seq] = target }
+        return findings
+    }
+
+    private func commit(_ request: CommitRequest, in id: ConversationID) async throws(RoostError) -> JournalOutcome {
+        let entry = JournalEntry(
+            conversationID: id, messages: request.messages, positions: request.positions, changes: request.changes,
+            marksActive: request.marksActive)
         let batch = JournalBatch(fence: fence, entries: [entry])
-        guard try await ask({ $0.commit(batch, completion: $1) }) == [.committed] else { throw .unavailable }
+        guard let outcome = try await ask({ $0.commit(batch, completion: $1) }).first else { throw .unavailable }
+        return outcome
     }
 
     private func ask<Value: Sendable>(
@@ -102,7 +131,7 @@ final class FakeSignals: ClusterSignals {
 
     func deviceRevoked(_ device: DeviceID) { heard.withLock { $0.revoked.append(device) } }
     func userChanged(_ user: UserID) { heard.withLock { $0.changed.append(user) } }
-    func conversationOpened(_ conversation: ConversationID, members: [UserID]) {
+    func conversationChanged(_ conversation: ConversationID, for members: [UserID]) {
         heard.withLock { $0.opened.append(conversation) }
     }
 }
