@@ -8,8 +8,8 @@ public protocol ConversationStore: Sendable {
         between user: UserID, and other: UserID, newID: ConversationID, at time: Timestamp
     ) async throws(StoreError) -> (id: ConversationID, isNew: Bool)
 
-    /// Makes a group or channel with its first system message, which takes counter 1. `conflict` where a member does not exist or was
-    /// deleted: then nothing was made.
+    /// Makes a group or channel with its first system message, which takes counter 1. All are members from the start (since 0, nothing
+    /// read). `conflict` where a member does not exist or was deleted: then nothing was made.
     func create(_ conversation: NewConversation) async throws(StoreError)
 
     /// Also a channel that the user is no member of.
@@ -29,7 +29,7 @@ public protocol ConversationStore: Sendable {
         query: String?, for user: UserID, cursor: String?, limit: Int
     ) async throws(StoreError) -> Page<ConversationView>
 
-    /// In the order of joining. Nil where the user is not a member.
+    /// In the order of joining: by `joinedAt`, then `sinceSeq`, then id; so are a view's members. Nil where the user is not a member.
     func members(
         of conversation: ConversationID, for user: UserID, cursor: String?, limit: Int
     ) async throws(StoreError) -> Page<Member>?
@@ -39,15 +39,17 @@ public protocol ConversationStore: Sendable {
         _ member: UserID, of conversation: ConversationID, for user: UserID
     ) async throws(StoreError) -> Member?
 
-    /// Applies what a member set for themselves. False where the user is not a member.
+    /// Applies what a member set for themselves. False where the user is not a member. Pinning or archiving what is pinned or archived
+    /// leaves the time of the first. A change of muting counts for what is sent from then on: what was said before has ended the archiving
+    /// or has not, by how the member was muted then.
     func changeSettings(
         of conversation: ConversationID, for user: UserID, _ change: MemberSettingsChange, at time: Timestamp
     ) async throws(StoreError) -> Bool
 
     /// Pinned ones first, then newest activity first; archived ones in a list of their own. An archived conversation is not archived any
-    /// more once another member has sent a message since, unless it was muted then.
+    /// more once another member has sent a message since (not a system message; one that was deleted counts), unless it was muted then.
     /// A row that is there throughout is neither skipped nor repeated, though activity changes the order:
-    /// the cursor holds the time of the first page, and rows are ordered by their last activity up to then.
+    /// the cursor holds the time of the first page, and rows are ordered by their last activity up to then, and as they were pinned then.
     func conversations(
         for user: UserID, archived: Bool, cursor: String?, limit: Int, at time: Timestamp
     ) async throws(StoreError) -> Page<ConversationView>
@@ -58,7 +60,7 @@ public protocol ConversationStore: Sendable {
         of conversation: ConversationID, for user: UserID, range: HistoryRange, limit: Int
     ) async throws(StoreError) -> HistoryPage?
 
-    /// One message, where the user may see it.
+    /// One message, where the user may see it; a deleted one as its tombstone.
     func message(_ seq: Seq, of conversation: ConversationID, for user: UserID) async throws(StoreError) -> ReadMessage?
 
     /// Messages whose `changeSeq` is greater than `after`, in `changeSeq` order, each once in its present state.
@@ -87,8 +89,8 @@ public protocol ConversationStore: Sendable {
 
     func media(_ id: MediaID) async throws(StoreError) -> Media?
 
-    /// All that changed for the user since `token`, at most `limit` conversations a page; everything without a token. A token
-    /// never passes a change that was not yet committed when it was made; what it has passed may come again.
+    /// All that changed for the user since `token`, at most `limit` conversations a page; everything without a token (nothing removed
+    /// then). A token never passes a change that was not yet committed when it was made; what it has passed may come again.
     func sync(for user: UserID, since token: String?, limit: Int) async throws(StoreError) -> SyncPage
 }
 

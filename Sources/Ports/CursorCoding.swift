@@ -22,7 +22,7 @@ public struct CursorWriter {
 }
 
 public enum CursorKind: UInt8, Sendable {
-    case conversations = 1, directory = 2, sync = 3
+    case conversations = 1, directory = 2, sync = 3, members = 4, channels = 5, search = 6
 }
 
 public struct CursorReader {

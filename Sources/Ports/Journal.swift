@@ -18,7 +18,7 @@ public protocol Journal: AnyObject {
     /// The stored message for each key, in order; nil where there is none.
     func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void)
 
-    /// Messages that a command is about, in order; nil where there is none.
+    /// Messages that a command is about, in order; nil where there is none. `hiddenBy` may name former members as well.
     func targets(_ keys: [TargetKey], completion: @escaping (Result<[MessageTarget?], StoreError>) -> Void)
 
     /// Clears the dirty marks of conversations that went quiet, writing what the marks stood for. Under the same fence; entries
@@ -26,7 +26,7 @@ public protocol Journal: AnyObject {
     func settle(_ entries: [SettleEntry], fence: JournalFence, completion: @escaping (Result<Void, StoreError>) -> Void)
 
     /// Messages of marked conversations in `shards` made at or after `since`, oldest first within a conversation, at most
-    /// 50 a conversation: what a dead owner may have committed without telling anyone.
+    /// 50 a conversation, in their present state: what a dead owner may have committed without telling anyone.
     func recentMessages(
         inShards shards: [Int], since: Timestamp, completion: @escaping (Result<[RecentMessage], StoreError>) -> Void)
 }
@@ -90,6 +90,7 @@ public enum JournalOutcome: Sendable, Hashable {
 
 public struct RecentMessage: Sendable, Hashable {
     public let message: Message
+    /// Members who may see all of it, what it answers too. Others find it by the hole in the counter, each as much as they may see.
     public let memberIDs: [UserID]
 
     public init(message: Message, memberIDs: [UserID]) {

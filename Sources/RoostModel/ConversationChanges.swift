@@ -1,7 +1,7 @@
 /// What happened to a conversation beside new messages and positions, to be written in this order.
 public struct EntryChanges: Hashable, Sendable {
     /// Messages that exist (or are new in the same entry), in their new state: text, editedAt, deletedAt, changeSeq. Of one that is
-    /// deleted now, media, mentions and reactions are erased.
+    /// deleted now, media, mentions, reactions and `replyTo` are erased. Their other fields are not looked at.
     public var changedMessages: [Message] = []
     public var reactions: [ReactionChange] = []
     public var hidden: [HiddenChange] = []

@@ -21,7 +21,7 @@ public struct Message: Hashable, Sendable {
     public var isForwarded: Bool
     /// Members whom it mentions, in the sender's order.
     public var mentions: [UserID]
-    /// In the order in which each emoji came first.
+    /// In the order in which each emoji came first, of those there now.
     public var reactions: [Reaction]
     public var system: SystemEvent?
     public let createdAt: Timestamp
@@ -87,7 +87,7 @@ public struct Quote: Hashable, Sendable {
 public struct Reaction: Hashable, Sendable {
     /// Fully qualified.
     public let emoji: String
-    /// In the order in which they came; never empty.
+    /// In the order in which they came (by id at the same time); never empty.
     public var userIDs: [UserID]
 
     public init(emoji: String, userIDs: [UserID]) {

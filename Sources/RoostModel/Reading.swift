@@ -1,12 +1,12 @@
 /// A message as its reader is shown it.
 public struct ReadMessage: Hashable, Sendable {
     public var message: Message
-    /// Only for the reader's own messages.
+    /// Only for the reader's own messages, system messages of theirs too.
     public var delivery: Delivery?
 
     public struct Delivery: Hashable, Sendable {
         public enum Status: String, Sendable { case sent, delivered, read }
-        /// Of all other members.
+        /// Of all other members who were there when it was sent; `sent` where there are none.
         public var status: Status
         public var seenByCount: Int
 
@@ -64,7 +64,7 @@ public struct MessageReceipts: Hashable, Sendable {
     }
 
     public var status: ReadMessage.Delivery.Status
-    /// Of members other than the sender.
+    /// Of members other than the sender who were there when it was sent.
     public var deliveredTo: [Entry]
     public var seenBy: [Entry]
 
@@ -91,9 +91,9 @@ public struct ConversationCounts: Hashable, Sendable {
 
 public struct SyncPage: Sendable {
     public var conversations: [ConversationView]
-    /// Those that the user is no longer a member of.
+    /// Those that the user has ceased to be a member of since, deleted ones too.
     public var removed: [ConversationID]
-    /// Messages of the page's conversations that the user deleted for themselves.
+    /// Messages of the page's conversations that the user deleted for themselves since.
     public var hidden: [HiddenMessage]
     /// Opaque; for the next call, whether or not there is more now.
     public var token: String

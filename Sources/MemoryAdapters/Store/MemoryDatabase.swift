@@ -34,6 +34,23 @@ public final class MemoryDatabase: Sendable {
     /// The next commit fails as if its connection had broken: `outcomeUnknown`, whether or not it is `stored`.
     public func breakNextCommit(stored: Bool) { faults.withLock { $0.breaks.append(stored) } }
 
+    /// A file as its upload would leave it, in place of one with the same id.
+    public func addMedia(_ media: Media) { tables.withLock { $0.media[media.id] = media } }
+
+    /// Deleting an account does this to its direct conversations.
+    public func setReadOnly(_ conversation: ConversationID) {
+        tables.withLock { tables in
+            let version = tables.nextVersion()
+            tables.conversations[conversation]?.isReadOnly = true
+            tables.conversations[conversation]?.version = version
+        }
+    }
+
+    /// Whether `blocker` has blocked `blocked` from now on.
+    public func setBlocked(_ blocked: UserID, by blocker: UserID, _ isBlocked: Bool = true) {
+        tables.withLock { $0.blocks[BlockPair(blocker: blocker, blocked: blocked)] = isBlocked ? .now : nil }
+    }
+
     // MARK: For the stores
 
     /// As if the user had given all that a complete profile has.
@@ -95,6 +112,11 @@ struct MemoryTables: Sendable {
     var conversations: [ConversationID: ConversationRow] = [:]
     var directs: [DirectPair: ConversationID] = [:]
     var memberships: [UserID: Set<ConversationID>] = [:]
+    /// Who was a member once and is not now, with the version in which that came about.
+    var departures: [UserID: [ConversationID: Int64]] = [:]
+    /// Since when.
+    var blocks: [BlockPair: Timestamp] = [:]
+    var media: [MediaID: Media] = [:]
 
     var nodes: [NodeRow] = []
     var fences: [JournalFence: Bool] = [:]
@@ -136,47 +158,16 @@ struct TokenRow: Sendable {
     var successor: TokenHash?
 }
 
+struct BlockPair: Hashable, Sendable {
+    let blocker: UserID
+    let blocked: UserID
+}
+
 struct DirectPair: Hashable, Sendable {
     let low: UserID
     let high: UserID
 
     init(_ a: UserID, _ b: UserID) { (low, high) = (min(a, b), max(a, b)) }
-}
-
-struct ConversationRow: Sendable {
-    let id: ConversationID
-    let kind: ConversationKind
-    let createdAt: Timestamp
-    var title: String?
-    var isActive = false
-    var isReadOnly = false
-    var members: [MemberRow]
-    /// By `seq`, with the version that each was stored in.
-    var messages: [(message: Message, version: Int64)] = []
-    var clientIDs: Set<MessageKey> = []
-    var positions: [PositionRow] = []
-    var version: Int64
-
-    var head: Seq { messages.map(\.message.changeSeq).max() ?? .zero }
-    var lastActivityAt: Timestamp { messages.last?.message.createdAt ?? createdAt }
-
-    func member(_ user: UserID) -> MemberRow? { members.first { $0.userID == user } }
-}
-
-struct MemberRow: Sendable {
-    let userID: UserID
-    let role: MemberRole
-    let joinedAt: Timestamp
-    var readSeq = Seq.zero
-    var deliveredSeq = Seq.zero
-}
-
-/// When a member's positions reached what, in the order of time.
-struct PositionRow: Sendable {
-    let userID: UserID
-    let deliveredSeq: Seq
-    let readSeq: Seq
-    let at: Timestamp
 }
 
 struct NodeRow: Sendable {

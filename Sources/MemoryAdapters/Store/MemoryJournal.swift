@@ -59,9 +59,22 @@ public final class MemoryJournal: Journal, @unchecked Sendable {
     public func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void) {
         perform(completion) { tables in
             keys.map { key in
-                tables.conversations[key.conversationID]?.messages.first {
-                    $0.message.senderID == key.senderID && $0.message.clientID == key.clientID
-                }?.message
+                guard let row = tables.conversations[key.conversationID] else { return nil }
+                return row.messages.first {
+                    $0.message.senderID == key.senderID && $0.message.clientID.utf8.elementsEqual(key.clientID.utf8)
+                }.map { tables.message($0, in: row) }
+            }
+        }
+    }
+
+    public func targets(_ keys: [TargetKey], completion: @escaping (Result<[MessageTarget?], StoreError>) -> Void) {
+        perform(completion) { tables in
+            keys.map { key in
+                guard let row = tables.conversations[key.conversationID], let index = row.index(of: key.seq) else { return nil }
+                let message = tables.message(row.messages[index], in: row)
+                return MessageTarget(
+                    message: message, hiddenBy: row.hiders(of: key.seq),
+                    quoteHiddenBy: message.replyTo.map { row.hiders(of: $0.seq) } ?? [])
             }
         }
     }
@@ -87,7 +100,7 @@ public final class MemoryJournal: Journal, @unchecked Sendable {
                 .filter { $0.isActive && shards.contains(ShardID(of: $0.id).number) }
                 .flatMap { row in
                     row.messages.suffix(50).filter { $0.message.createdAt >= since }.map {
-                        RecentMessage(message: $0.message, memberIDs: row.members.map(\.userID))
+                        RecentMessage(message: tables.message($0, in: row), memberIDs: row.membersWhoSeeWhole($0))
                     }
                 }
         }
@@ -111,49 +124,5 @@ private struct Answer<Value: Sendable>: @unchecked Sendable {
 
     func callAsFunction(_ result: Result<Value, StoreError>) {
         loop.execute { completion(result) }
-    }
-}
-
-extension MemoryTables {
-    func snapshot(_ row: ConversationRow) -> ConversationSnapshot {
-        ConversationSnapshot(
-            id: row.id, kind: row.kind, head: row.head,
-            members: row.members.map { member in
-                ConversationSnapshot.Member(
-                    userID: member.userID, role: member.role, joinedAt: member.joinedAt, readSeq: member.readSeq,
-                    deliveredSeq: member.deliveredSeq,
-                    sharesReadReceipts: users[member.userID]?.user.settings.shareReadReceipts ?? true)
-            }, isActive: row.isActive, isReadOnly: row.isReadOnly, lastMessageAt: row.messages.last?.message.createdAt)
-    }
-
-    /// All of an entry or nothing.
-    mutating func store(_ entry: JournalEntry) -> JournalOutcome {
-        // What PostgreSQL does not take.
-        if entry.messages.contains(where: { $0.text.utf8.contains(0) || $0.clientID.utf8.contains(0) }) { return .refused }
-        guard var row = conversations[entry.conversationID] else { return entry.messages.isEmpty ? .committed : .conflict }
-        var next = row.head.next
-        for message in entry.messages {
-            let key = MessageKey(conversationID: row.id, senderID: message.senderID, clientID: message.clientID)
-            guard message.seq == next, row.clientIDs.insert(key).inserted else { return .conflict }
-            row.messages.append((message, version + 1))
-            next = next.next
-        }
-        for change in entry.positions { row.apply(change) }
-        row.isActive = row.isActive || entry.marksActive
-        row.version = nextVersion()
-        conversations[row.id] = row
-        return .committed
-    }
-}
-
-extension ConversationRow {
-    fileprivate mutating func apply(_ change: PositionChange) {
-        guard let index = members.firstIndex(where: { $0.userID == change.userID }) else { return }
-        let old = members[index]
-        members[index].readSeq = max(old.readSeq, change.readSeq)
-        members[index].deliveredSeq = max(old.deliveredSeq, change.deliveredSeq, change.readSeq)
-        let new = members[index]
-        guard new.readSeq > old.readSeq || new.deliveredSeq > old.deliveredSeq else { return }
-        positions.append(PositionRow(userID: new.userID, deliveredSeq: new.deliveredSeq, readSeq: new.readSeq, at: change.at))
     }
 }
