@@ -103,7 +103,7 @@ let package = Package(
             name: "GatewayTests",
             dependencies: [
                 "Gateway", "ChatActors", "ActorRuntime", "ConversationCore", "MemoryAdapters", "EdgeServer", "EventLoop",
-                "RoostProtocol",
+                "RoostProtocol", "TestSupport",
             ]),
 
         // A whole node, or two, in one process: real sockets, memory behind.
