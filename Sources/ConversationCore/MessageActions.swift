@@ -85,7 +85,9 @@ extension BatchPlan {
     // MARK: Parts
 
     private func visibleTarget(_ seq: Seq, _ user: UserID) -> MessageTarget? {
-        guard facts.refusal(of: .read, for: user) == nil, let target = targets[seq], facts.canSee(target, user) else { return nil }
+        guard facts.refusal(of: .read, for: user) == nil, let target = targets[seq], facts.canSee(target, user) else {
+            return nil
+        }
         return target
     }
 

@@ -32,7 +32,8 @@ import Testing
             #expect(try await open(#"{"kind":"direct","userId":"\#(UserID.make())"}"#).faults == ["userId:unknown"])
             #expect(try await open(#"{"kind":"direct","userId":"*"}"#).faults == ["userId:unknown"])
             #expect(try await open(#"{"kind":"direct"}"#).faults == ["userId:required"])
-            #expect(try await open(#"{"kind":"group","title":"x"}"#).faults == ["kind:invalid"])
+            #expect(try await open(#"{"kind":"circle"}"#).faults == ["kind:invalid"])
+            #expect(try await open(#"{"kind":"group","title":" "}"#).faults == ["title:required"])
             #expect(try await open("{}").faults == ["kind:required"])
             #expect(try await open("").code == "malformed")
         }

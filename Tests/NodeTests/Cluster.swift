@@ -66,6 +66,12 @@ final class TestCluster: Sendable {
         return try AuthSession.decode(response.body)
     }
 
+    func registered() async throws -> AuthSession {
+        let response = try await request(
+            "POST", "/v1/auth/register", #"{"email":"\#(UserID.make())@x.example","password":"correct horse"}"#, token: nil)
+        return try AuthSession.decode(response.body)
+    }
+
     /// Two users and their conversation.
     func pair() async throws -> (AuthSession, AuthSession, ConversationID) {
         let (ann, bob) = (try await anonymous(), try await anonymous())

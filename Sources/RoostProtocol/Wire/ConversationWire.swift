@@ -117,11 +117,13 @@ extension ConversationView: WireDecodable {
         self.init(
             id: id, kind: kind, title: fields["title"]?.string, about: fields["about"]?.string,
             photo: fields["photo"].flatMap(Media.init(json:)),
-            history: fields["history"]?.string.flatMap(HistorySetting.init) ?? .full, members: members, memberCount: Int(memberCount), lastSeq: lastSeq,
+            history: fields["history"]?.string.flatMap(HistorySetting.init) ?? .full, members: members,
+            memberCount: Int(memberCount), lastSeq: lastSeq,
             lastMessage: lastMessage, readSeq: counts.readSeq, deliveredSeq: counts.deliveredSeq,
             unreadCount: counts.unreadCount, mentionCount: counts.mentionCount,
             myRole: fields["myRole"]?.string.flatMap(MemberRole.init), mutedUntil: fields["mutedUntil"]?.timestamp,
-            pinnedAt: fields["pinnedAt"]?.timestamp, archivedAt: fields["archivedAt"]?.timestamp, lastActivityAt: lastActivityAt, createdAt: createdAt,
+            pinnedAt: fields["pinnedAt"]?.timestamp, archivedAt: fields["archivedAt"]?.timestamp, lastActivityAt: lastActivityAt,
+            createdAt: createdAt,
             isReadOnly: fields["isReadOnly"]?.bool ?? false)
     }
 }

@@ -73,7 +73,9 @@ extension SystemEvent: WireDecodable {
             var update = ConversationUpdate()
             update.title = fields["title"]?.string
             if let about = fields["about"] { update.about = .some(about.string) }
-            if let photo = fields["photoMediaId"] { update.photo = .some(photo.identifier(MediaID.self).map(Media.init(referenced:))) }
+            if let photo = fields["photoMediaId"] {
+                update.photo = .some(photo.identifier(MediaID.self).map(Media.init(referenced:)))
+            }
             update.history = fields["history"]?.string.flatMap(HistorySetting.init)
             self.init(actorID: actorID, change: .updated(update))
         default: return nil

@@ -159,7 +159,8 @@ extension User {
         self.init(
             id: profile.id, email: fields["email"]?.string, emailVerified: fields["emailVerified"]?.bool ?? false,
             displayName: profile.displayName, firstName: profile.firstName, lastName: profile.lastName, about: profile.about,
-            phone: fields["phone"]?.string, photo: profile.photo, profileCompleted: fields["profileCompleted"]?.bool ?? false, settings: settings,
+            phone: fields["phone"]?.string, photo: profile.photo, profileCompleted: fields["profileCompleted"]?.bool ?? false,
+            settings: settings,
             createdAt: createdAt, isDeleted: profile.isDeleted)
     }
 }
