@@ -32,6 +32,8 @@ final class Node: Sendable {
             logger: logger.labelled("postgres"), metrics: databaseMetrics)
         let accounts = PostgresAccountStore(pool: pool)
         let conversations = PostgresConversationStore(pool: pool)
+        let mail = NodeMail(
+            configuration, outbox: PostgresMailOutbox(pool: pool), metrics: metrics, logger: logger)
 
         // Actors.
         let limits = RateLimitSettings(configuration)
@@ -102,6 +104,7 @@ final class Node: Sendable {
         group = ServiceGroup(
             [
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
+                mail.threads, mail.drain,
                 ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen,
                 authenticator,
                 ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),
