@@ -88,7 +88,14 @@ public final class MailDrain: Service {
                 // First what may not be sent any more.
                 if rounds % Self.pollsBetweenSweeps == 0 { try await sweep() }
                 rounds += 1
-                while !Task.isCancelled, try await sendBatch() {}
+                var hasTaken = false
+                var mayHaveMore = true
+                while !Task.isCancelled, mayHaveMore {
+                    let count = try await sendBatch()
+                    hasTaken = hasTaken || count > 0
+                    mayHaveMore = count == Self.batch
+                }
+                if hasTaken { try await sweep() }
             } catch {
                 // The database is away: what is queued stays there until it is back.
                 logger.debug("the outbox of mails cannot be read", [.error: error])
@@ -104,8 +111,8 @@ public final class MailDrain: Service {
         logger.warning("mails given up: they could not be sent for a day", [.count: expired])
     }
 
-    /// - Returns: whether there may be more.
-    private func sendBatch() async throws(StoreError) -> Bool {
+    /// - Returns: how many were taken.
+    private func sendBatch() async throws(StoreError) -> Int {
         let mails = try await outbox.take(limit: Self.batch, lease: Self.lease)
         var failure: StoreError?
         for mail in mails {
@@ -115,7 +122,7 @@ public final class MailDrain: Service {
             } catch { failure = error }
         }
         if let failure { throw failure }
-        return mails.count == Self.batch
+        return mails.count
     }
 
     private func send(_ queued: QueuedMail) async throws(StoreError) {
