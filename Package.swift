@@ -14,6 +14,7 @@ let package = Package(
     targets: [
         // C libraries from Debian.
         .target(name: "CEpoll"),
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .systemLibrary(name: "CNATS", pkgConfig: "libnats", providers: [.apt(["libnats-dev"])]),
         .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
@@ -38,6 +39,7 @@ let package = Package(
         .target(name: "MemoryAdapters", dependencies: ["EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(name: "NATSBus", dependencies: ["CNATS", "Ports", "Runtime"]),
         .target(name: "PostgresStore", dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "Runtime"]),
+        .target(name: "Notifications", dependencies: ["CCurl", "Ports", "RoostModel", "Runtime"]),
         .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Locks", "Runtime"]),
 
         // Assembly.
@@ -63,7 +65,7 @@ let package = Package(
             name: "roostd",
             dependencies: [
                 "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "ConversationCore", "EdgeServer", "EventLoop",
-                "Gateway", "NATSBus", "Ports",
+                "Gateway", "NATSBus", "Notifications", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
@@ -90,6 +92,9 @@ let package = Package(
             dependencies: ["EdgeServer", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "roost-load"]),
         .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
+        .testTarget(
+            name: "NotificationsTests",
+            dependencies: ["EventLoop", "MemoryAdapters", "Notifications", "Ports", "RoostModel", "Runtime", "TestSupport"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "Ports", "RoostModel"]),

@@ -32,6 +32,8 @@ final class Node: Sendable {
             logger: logger.labelled("postgres"), metrics: databaseMetrics)
         let accounts = PostgresAccountStore(pool: pool)
         let conversations = PostgresConversationStore(pool: pool)
+        let mail = NodeMail(
+            configuration, outbox: PostgresMailOutbox(pool: pool), metrics: metrics, logger: logger)
 
         // Actors.
         let limits = RateLimitSettings(configuration)
@@ -106,6 +108,7 @@ final class Node: Sendable {
         group = ServiceGroup(
             [
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
+                mail.threads, mail.drain,
                 ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen,
                 authenticator,
                 SearchPreparer(conversations: conversations, metrics: metrics, logger: logger.labelled("search")),

@@ -52,12 +52,17 @@ enum NodeSettings {
             nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, testHooks,
             deleteWindow, groupMembers, channelMembers,
             PostgresConfiguration.urlSetting, PostgresConfiguration.connectionsSetting, NATSBusOptions.urlSetting,
-        ] + GatewaySettings.settings + RuntimeSettings.all
+        ] + NodeMail.settings + GatewaySettings.settings + RuntimeSettings.all
 
     static let version = "0.1.0"
 
+    /// How clients reach this node.
+    static func url(_ configuration: Configuration) -> String {
+        configuration[url] ?? "http://\(configuration[host]):\(configuration[port])"
+    }
+
     static func clusterOptions(_ configuration: Configuration, lanes: Int) -> ClusterNodeOptions {
-        let url = configuration[url] ?? "http://\(configuration[host]):\(configuration[port])"
+        let url = url(configuration)
         var options = ClusterNodeOptions(
             name: configuration[nodeName], url: url, adminURL: "http://\(configuration[adminHost]):\(configuration[adminPort])",
             version: version, lanes: lanes)

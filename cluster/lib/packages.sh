@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # Debian packages. Installed when root; otherwise named, so that a person can.
 
-readonly build_packages=(libc6-dev libnats-dev libpq-dev libsodium-dev zlib1g-dev pkg-config)
+readonly build_packages=(libc6-dev libcurl4-openssl-dev libnats-dev libpq-dev libsodium-dev zlib1g-dev pkg-config)
 readonly run_packages=(curl nats-server postgresql)
 readonly test_packages=(
   unicode-data fortunes fortunes-bg fortunes-br fortunes-cs fortunes-de fortunes-eo fortunes-es fortunes-ga fortunes-it

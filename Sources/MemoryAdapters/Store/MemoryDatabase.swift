@@ -108,6 +108,7 @@ struct MemoryTables: Sendable {
     var devices: [DeviceID: DeviceRow] = [:]
     var tokens: [TokenHash: TokenRow] = [:]
     var secrets: [String: [UInt8]] = [:]
+    var mails: [MailRow] = []
 
     var conversations: [ConversationID: ConversationRow] = [:]
     var directs: [DirectPair: ConversationID] = [:]

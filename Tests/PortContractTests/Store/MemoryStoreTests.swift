@@ -9,7 +9,8 @@ import Testing
     private func world(_ database: MemoryDatabase) -> StoreWorld {
         StoreWorld(
             accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
-            cluster: MemoryClusterStore(database), makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
+            cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
+            makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
     }
 
     @Test func canBeAway() async throws {

@@ -29,7 +29,8 @@ import Testing
             for _ in 0..<4 { group.addTask { try await Migrator.run(url: url, directory: StoreWorld.migrations) } }
             return try await group.reduce(into: []) { $0 += $1 }
         }
-        #expect(applied.sorted() == ["0001_accounts.sql", "0002_conversations.sql", "0003_cluster.sql"])
+        let all = try FileManager.default.contentsOfDirectory(atPath: StoreWorld.migrations).sorted()
+        #expect(all.count >= 4 && applied.sorted() == all)
         #expect(try await Migrator.run(url: url, directory: StoreWorld.migrations) == [])
     }
 

@@ -17,6 +17,7 @@ struct StoreWorld: Sendable {
     let accounts: any AccountStore
     let conversations: any ConversationStore
     let cluster: any ClusterStore
+    let mail: any MailOutbox
     let makeJournal: @Sendable (EventLoop, IncarnationID) -> any Journal
 
     /// One for all tests that can share a database: they use users and nodes of their own.
@@ -42,7 +43,8 @@ struct StoreWorld: Sendable {
         let database = MemoryDatabase()
         return StoreWorld(
             accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
-            cluster: MemoryClusterStore(database), makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
+            cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
+            makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
     }
 
     private static func postgres(connections: Int) async throws -> StoreWorld {
@@ -71,7 +73,7 @@ struct StoreWorld: Sendable {
         try await pool.waitUntilAvailable()
         let world = StoreWorld(
             accounts: PostgresAccountStore(pool: pool), conversations: PostgresConversationStore(pool: pool),
-            cluster: PostgresClusterStore(pool: pool),
+            cluster: PostgresClusterStore(pool: pool), mail: PostgresMailOutbox(pool: pool),
             makeJournal: { loop, incarnation in
                 let journal = PostgresJournal(configuration: configuration, loop: loop, incarnation: incarnation)
                 journal.start()
