@@ -86,9 +86,6 @@ CREATE TABLE reactions (
     emoji           text COLLATE "C" NOT NULL,
     user_id         uuid NOT NULL,
     at              timestamptz NOT NULL,
-    -- Rises with each reaction put; and that of the first one with this emoji there, which gives the emoji its place.
-    number          bigint GENERATED ALWAYS AS IDENTITY,
-    emoji_number    bigint,
     PRIMARY KEY (conversation_id, seq, emoji, user_id)
 );
 
@@ -321,20 +318,18 @@ BEGIN
             END IF;
         END LOOP;
 
-        FOR change IN
-            SELECT * FROM jsonb_to_recordset(entry->'reactions') AS r(seq bigint, "user" uuid, emoji text, put boolean, at bigint)
-        LOOP
-            IF change.put THEN
-                INSERT INTO reactions (conversation_id, seq, emoji, user_id, at, emoji_number)
-                    VALUES (conversation, change.seq, change.emoji, change."user", time_of(change.at), (
-                        SELECT COALESCE(r.emoji_number, r.number) FROM reactions r
-                        WHERE r.conversation_id = conversation AND r.seq = change.seq AND r.emoji = change.emoji LIMIT 1))
-                    ON CONFLICT DO NOTHING;
-            ELSE
-                DELETE FROM reactions r WHERE r.conversation_id = conversation AND r.seq = change.seq
-                    AND r.emoji = change.emoji AND r.user_id = change."user";
-            END IF;
-        END LOOP;
+        -- Of one user's emoji on a message there is one change at most.
+        IF entry ? 'reactions' THEN
+            INSERT INTO reactions (conversation_id, seq, emoji, user_id, at)
+                SELECT conversation, r.seq, r.emoji, r."user", time_of(r.at)
+                FROM jsonb_to_recordset(entry->'reactions') AS r(seq bigint, "user" uuid, emoji text, put boolean, at bigint)
+                WHERE r.put
+                ON CONFLICT DO NOTHING;
+            DELETE FROM reactions o
+                USING jsonb_to_recordset(entry->'reactions') AS r(seq bigint, "user" uuid, emoji text, put boolean)
+                WHERE NOT r.put AND o.conversation_id = conversation AND o.seq = r.seq AND o.emoji = r.emoji
+                    AND o.user_id = r."user";
+        END IF;
 
         IF entry ? 'hidden' THEN
             INSERT INTO hidden (conversation_id, user_id, seq)

@@ -36,7 +36,7 @@ extension Message {
         CASE WHEN \(alias).change_seq > \(alias).seq AND \(alias).deleted_at IS NULL THEN ARRAY(
             SELECT ROW(r.emoji, r.user_id) FROM reactions r
             WHERE r.conversation_id = \(alias).conversation_id AND r.seq = \(alias).seq
-            ORDER BY COALESCE(r.emoji_number, r.number), r.number) END
+            ORDER BY r.at, r.emoji, r.user_id) END
         """
     }
 
@@ -67,13 +67,13 @@ extension Quote {
 }
 
 extension Reaction {
-    /// Emoji and user each, those of an emoji one after another.
+    /// Emoji and user each, in the order in which they came.
     fileprivate static func grouped(_ records: [PostgresRecord]) -> [Reaction] {
         var reactions: [Reaction] = []
         for record in records {
             let emoji = record.text(0)
-            if let last = reactions.indices.last, reactions[last].emoji.utf8.elementsEqual(emoji.utf8) {
-                reactions[last].userIDs.append(record.id(1))
+            if let index = reactions.firstIndex(where: { $0.emoji.utf8.elementsEqual(emoji.utf8) }) {
+                reactions[index].userIDs.append(record.id(1))
             } else {
                 reactions.append(Reaction(emoji: emoji, userIDs: [record.id(1)]))
             }
