@@ -40,7 +40,7 @@ public struct HistoryPage: Hashable, Sendable {
 public struct ChangesPage: Hashable, Sendable {
     /// Ascending by `changeSeq`.
     public var items: [ReadMessage]
-    /// The caller now knows all up to here.
+    /// The caller now knows all up to here: the counter, where there is no more, even if the caller believed it further.
     public var upToSeq: Seq
     public var hasMore: Bool
 
@@ -93,7 +93,8 @@ public struct SyncPage: Sendable {
     public var conversations: [ConversationView]
     /// Those that the user has ceased to be a member of since, deleted ones too.
     public var removed: [ConversationID]
-    /// Messages of the page's conversations that the user deleted for themselves since.
+    /// Messages of the page's conversations that the user deleted for themselves since; all of them where they have joined since, as
+    /// nobody told them while they were away.
     public var hidden: [HiddenMessage]
     /// Opaque; for the next call, whether or not there is more now.
     public var token: String

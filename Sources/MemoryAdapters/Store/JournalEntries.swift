@@ -86,7 +86,7 @@ extension ConversationRow {
         for change in changes.hidden where hidden[change.userID]?[change.seq] == nil {
             hidden[change.userID, default: [:]][change.seq] = version
         }
-        for change in changes.members { apply(change) }
+        for change in changes.members { apply(change, version) }
         guard let update = changes.update else { return }
         title = update.title ?? title
         about = update.about ?? about
@@ -105,10 +105,12 @@ extension ConversationRow {
         }
     }
 
-    private mutating func apply(_ change: MemberChange) {
+    private mutating func apply(_ change: MemberChange, _ version: Int64) {
         switch change {
         case .joined(let user, let role, let at, let sinceSeq, let readSeq):
             members.removeAll { $0.userID == user }
+            // To be told anew: a sync while they were away passed over it.
+            hidden[user] = hidden[user]?.mapValues { _ in version }
             members.append(
                 MemberRow(
                     userID: user, role: role, joinedAt: at, sinceSeq: sinceSeq, readSeq: readSeq, deliveredSeq: readSeq))

@@ -244,6 +244,14 @@ import Testing
         try await chat.add([me], by: users[0])
         try await sync()
         #expect(known[chat.id]?.readSeq == Seq(6) && removed.isEmpty)
+        // What a device that was away in between has not been told of, it is now.
+        let late = try await world.conversations.sync(for: users[0], since: nil, limit: 5).token
+        try await chat.leave(users[0])
+        let away = try await world.conversations.sync(for: users[0], since: late, limit: 5)
+        #expect(away.hidden.isEmpty)
+        try await chat.add([users[0]], by: me)
+        let back = try await world.conversations.sync(for: users[0], since: away.token, limit: 5)
+        #expect(back.hidden == [HiddenMessage(conversationID: chat.id, seq: Seq(1))])
         // A device that knows nothing yet gets what was hidden, too.
         let all = try await world.conversations.sync(for: me, since: nil, limit: 5)
         #expect(all.hidden == [HiddenMessage(conversationID: chat.id, seq: Seq(2))] && all.removed.isEmpty)
