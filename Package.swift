@@ -38,7 +38,9 @@ let package = Package(
         // Adapters.
         .target(name: "MemoryAdapters", dependencies: ["EventLoop", "Ports", "RoostModel", "Runtime"]),
         .target(name: "NATSBus", dependencies: ["CNATS", "Ports", "Runtime"]),
-        .target(name: "PostgresStore", dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "Runtime"]),
+        .target(
+            name: "PostgresStore",
+            dependencies: ["CPostgres", "CEpoll", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime"]),
         .target(name: "Notifications", dependencies: ["CCurl", "Ports", "RoostModel", "Runtime"]),
         .target(name: "EdgeServer", dependencies: ["CEpoll", "EdgeCodec", "EventLoop", "Locks", "Runtime"]),
 

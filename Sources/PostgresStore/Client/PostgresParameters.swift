@@ -31,6 +31,8 @@ struct PostgresParameters: Sendable {
     mutating func add(_ value: String?) { if let value { add(value) } else { null() } }
     mutating func add(_ value: Bool?) { if let value { add(value) } else { null() } }
     mutating func add(_ value: Timestamp?) { if let value { add(value) } else { null() } }
+    mutating func add(_ value: Seq?) { if let value { add(value) } else { null() } }
+    mutating func add(_ value: Int64?) { if let value { add(value) } else { null() } }
     mutating func add(_ value: UInt64?) { if let value { add(value) } else { null() } }
     mutating func add<Subject>(_ value: Identifier<Subject>?) { if let value { add(value) } else { null() } }
 

@@ -33,12 +33,43 @@ final class PostgresRows: @unchecked Sendable {
     }
 }
 
-/// One row. Reading a column as another type than its statement gives it is a bug, and traps.
-struct PostgresRow {
+/// The values of a row or of a record within one, by position. Reading a column as another type than its statement gives it is a bug,
+/// and traps.
+protocol PostgresColumns {
+    /// The bytes of a column; nil for NULL. They live as long as the rows.
+    func bytes(_ column: Int) -> UnsafeRawBufferPointer?
+}
+
+/// One row.
+struct PostgresRow: PostgresColumns {
     fileprivate let rows: PostgresRows
     fileprivate let row: Int32
 
-    func isNull(_ column: Int) -> Bool { rows.bytes(row, column) == nil }
+    func bytes(_ column: Int) -> UnsafeRawBufferPointer? { rows.bytes(row, column) }
+}
+
+/// A composite value (`ROW(…)`) in a column: a count, then type, length and bytes of each (PostgreSQL's `record_send`).
+struct PostgresRecord: PostgresColumns {
+    /// Keeps the bytes alive.
+    private let owner: any PostgresColumns
+    private let columns: [UnsafeRawBufferPointer?]
+
+    fileprivate init(_ bytes: UnsafeRawBufferPointer, of owner: any PostgresColumns) {
+        self.owner = owner
+        var rest = UnsafeRawBufferPointer(rebasing: bytes[4...])
+        columns = (0..<Int(bytes.bigEndianInteger(Int32.self))).map { _ in
+            let length = Int(UnsafeRawBufferPointer(rebasing: rest[4...]).bigEndianInteger(Int32.self))
+            let value = length < 0 ? nil : UnsafeRawBufferPointer(rebasing: rest[8..<8 + length])
+            rest = UnsafeRawBufferPointer(rebasing: rest[(8 + max(0, length))...])
+            return value
+        }
+    }
+
+    func bytes(_ column: Int) -> UnsafeRawBufferPointer? { columns[column] }
+}
+
+extension PostgresColumns {
+    func isNull(_ column: Int) -> Bool { bytes(column) == nil }
 
     func id<Subject>(_ column: Int) -> Identifier<Subject> { value(column) { Identifier(postgres: $0) } }
     func int64(_ column: Int) -> Int64 { value(column) { $0.bigEndianInteger(Int64.self) } }
@@ -52,7 +83,7 @@ struct PostgresRow {
     func time(_ column: Int) -> Timestamp { Timestamp(postgresMicroseconds: int64(column)) }
 
     /// nil for NULL, else what `read` makes of this column.
-    func optional<Value>(_ column: Int, _ read: (PostgresRow) -> (Int) -> Value) -> Value? {
+    func optional<Value>(_ column: Int, _ read: (Self) -> (Int) -> Value) -> Value? {
         isNull(column) ? nil : read(self)(column)
     }
 
@@ -66,16 +97,21 @@ struct PostgresRow {
     func doubles(_ column: Int) -> [Double] { elements(column) { Double(bitPattern: $0!.bigEndianInteger(UInt64.self)) } }
     func texts(_ column: Int) -> [String] { elements(column) { String(decoding: $0!, as: UTF8.self) } }
     func optionalTexts(_ column: Int) -> [String?] { elements(column) { $0.map { String(decoding: $0, as: UTF8.self) } } }
+    func booleans(_ column: Int) -> [Bool] { elements(column) { $0![0] != 0 } }
+    /// Of `record[]`.
+    func records(_ column: Int) -> [PostgresRecord] { elements(column) { PostgresRecord($0!, of: self) } }
+    func optionalRecords(_ column: Int) -> [PostgresRecord?] { elements(column) { $0.map { PostgresRecord($0, of: self) } } }
+    func record(_ column: Int) -> PostgresRecord? { bytes(column).map { PostgresRecord($0, of: self) } }
     func times(_ column: Int) -> [Timestamp] { integers(column).map { Timestamp(postgresMicroseconds: $0) } }
 
     private func value<Value>(_ column: Int, _ read: (UnsafeRawBufferPointer) -> Value) -> Value {
-        guard let bytes = rows.bytes(row, column) else { preconditionFailure("NULL in column \(column)") }
+        guard let bytes = bytes(column) else { preconditionFailure("NULL in column \(column)") }
         return read(bytes)
     }
 
     /// A one-dimensional array; NULL is read as empty.
     private func elements<Value>(_ column: Int, _ read: (UnsafeRawBufferPointer?) -> Value) -> [Value] {
-        guard let bytes = rows.bytes(row, column), bytes.bigEndianInteger(Int32.self) != 0 else { return [] }
+        guard let bytes = bytes(column), bytes.bigEndianInteger(Int32.self) != 0 else { return [] }
         let count = Int(UnsafeRawBufferPointer(rebasing: bytes[12...]).bigEndianInteger(Int32.self))
         var rest = UnsafeRawBufferPointer(rebasing: bytes[20...])
         var result: [Value] = []

@@ -6,16 +6,9 @@ import Testing
 
 /// The faults that tests can order from the memory stores.
 @Suite struct MemoryStoreTests {
-    private func world(_ database: MemoryDatabase) -> StoreWorld {
-        StoreWorld(
-            accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
-            cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
-            makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
-    }
-
     @Test func canBeAway() async throws {
         let database = MemoryDatabase()
-        let world = world(database)
+        let world = StoreWorld.memory(database)
         let lane = try await world.makeLane()
         let (id, a, _) = try await world.makeDirect()
         database.setAvailable(false)
@@ -28,7 +21,7 @@ import Testing
 
     @Test func aStalledCommitHoldsItsFence() async throws {
         let database = MemoryDatabase()
-        let world = world(database)
+        let world = StoreWorld.memory(database)
         let lane = try await world.makeLane()
         let (id, a, _) = try await world.makeDirect()
         database.stallCommits()
@@ -45,7 +38,7 @@ import Testing
 
     @Test(arguments: [true, false]) func aBrokenCommitIsUnknown(stored: Bool) async throws {
         let database = MemoryDatabase()
-        let world = world(database)
+        let world = StoreWorld.memory(database)
         let lane = try await world.makeLane()
         let (id, a, _) = try await world.makeDirect()
         database.breakNextCommit(stored: stored)

@@ -7,9 +7,12 @@ import RoostModel
 import Runtime
 import TestSupport
 
-/// Which stores a test runs against.
+/// Which stores a test runs against: all, unless `ROOST_TEST_STORES` names one.
 enum StoreKind: String, CaseIterable, Sendable {
     case memory, postgres
+
+    static let allCases = wanted.map { [$0] } ?? [.memory, .postgres]
+    private static let wanted = ProcessInfo.processInfo.environment["ROOST_TEST_STORES"].flatMap(StoreKind.init)
 }
 
 /// The four store ports over one database.
@@ -19,6 +22,7 @@ struct StoreWorld: Sendable {
     let cluster: any ClusterStore
     let mail: any MailOutbox
     let makeJournal: @Sendable (EventLoop, IncarnationID) -> any Journal
+    let fixtures: StoreFixtures
 
     /// One for all tests that can share a database: they use users and nodes of their own.
     static func shared(_ kind: StoreKind) async throws -> StoreWorld {
@@ -31,20 +35,19 @@ struct StoreWorld: Sendable {
     /// An empty one, for tests of what there is only one of.
     static func fresh(_ kind: StoreKind) async throws -> StoreWorld {
         switch kind {
-        case .memory: return memory()
+        case .memory: return memory(MemoryDatabase())
         case .postgres: return try await postgres(connections: 2)
         }
     }
 
-    private static let sharedMemory = memory()
+    private static let sharedMemory = memory(MemoryDatabase())
     private static let sharedPostgres = Task { try await postgres(connections: 8) }
 
-    private static func memory() -> StoreWorld {
-        let database = MemoryDatabase()
-        return StoreWorld(
+    static func memory(_ database: MemoryDatabase) -> StoreWorld {
+        StoreWorld(
             accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
             cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
-            makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
+            makeJournal: { loop, _ in MemoryJournal(database, loop: loop) }, fixtures: .memory(database))
     }
 
     private static func postgres(connections: Int) async throws -> StoreWorld {
@@ -78,7 +81,7 @@ struct StoreWorld: Sendable {
                 let journal = PostgresJournal(configuration: configuration, loop: loop, incarnation: incarnation)
                 journal.start()
                 return journal
-            })
+            }, fixtures: .postgres(pool))
         return (world, pool)
     }
 
@@ -166,6 +169,8 @@ final class JournalLane: @unchecked Sendable {
     func load(_ ids: [ConversationID]) async throws -> [ConversationID: ConversationSnapshot] {
         try await call { $0.load(ids, completion: $1) }
     }
+
+    func targets(_ keys: [TargetKey]) async throws -> [MessageTarget?] { try await call { $0.targets(keys, completion: $1) } }
 
     func stored(_ keys: [MessageKey]) async throws -> [Message?] { try await call { $0.storedMessages(keys, completion: $1) } }
 

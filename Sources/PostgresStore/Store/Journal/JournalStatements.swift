@@ -1,7 +1,7 @@
 import Ports
 import RoostModel
 
-/// The journal's statements. Each commit is one statement, so that a process that stops in the middle of sending one holds no lock.
+/// What the journal writes. Each commit is one statement, so that a process that stops in the middle of sending one holds no lock.
 enum JournalStatements {
     /// Parameters 1 and 2. Whoever closes the fence waits for this lock; whoever finds it closed inserts nothing.
     private static let fence = """
@@ -22,7 +22,7 @@ enum JournalStatements {
         """
 
     private static let insert =
-        "INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text)"
+        "INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text, fingerprint)"
 
     private static func mark(_ ids: String) -> String {
         """
@@ -72,13 +72,14 @@ enum JournalStatements {
         if parts.contains(.messages) {
             let firsts = "unnest(\(next("uuid")), \(next("bigint"))) e(id, first)"
             tables.append("gaps AS (SELECT count(*) AS n FROM \(firsts) WHERE \(isMisplaced("e.id", "e.first")))")
-            let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text"].map(next).joined(separator: ", ")
+            let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text", "bigint"].map(next).joined(separator: ", ")
             tables.append(
                 """
                 stored AS (
                     \(insert)
-                    SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text
-                    FROM fence, unnest(\(arrays)) m(conversation_id, sender_id, seq, created_at, kind, client_id, text)
+                    SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text, m.fingerprint
+                    FROM fence, unnest(\(arrays)) 
+                        m(conversation_id, sender_id, seq, created_at, kind, client_id, text, fingerprint)
                     WHERE (SELECT n FROM gaps) = 0
                 )
                 """)
@@ -107,7 +108,7 @@ enum JournalStatements {
         """
         WITH \(fence), input AS MATERIALIZED (
             SELECT * FROM unnest($3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::smallint[], $9::text[],
-                $10::text[]) m(entry, conversation_id, sender_id, seq, created_at, kind, client_id, text)
+                $10::text[], $11::bigint[]) m(entry, conversation_id, sender_id, seq, created_at, kind, client_id, text, fingerprint)
         ), refused AS MATERIALIZED (
             SELECT e.entry
                 FROM (SELECT i.entry, i.conversation_id, min(i.seq) AS first FROM input i GROUP BY 1, 2) e
@@ -117,15 +118,15 @@ enum JournalStatements {
                 WHERE o.conversation_id = i.conversation_id AND o.sender_id = i.sender_id AND o.client_id = i.client_id)
         ), stored AS (
             \(insert)
-            SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text
+            SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text, m.fingerprint
             FROM fence, input m WHERE m.entry NOT IN (SELECT entry FROM refused)
         ), changes AS (
             SELECT p.conversation_id, p.user_id, p.read_seq, p.delivered_seq, p.at
-            FROM unnest($11::bigint[], $12::uuid[], $13::uuid[], $14::bigint[], $15::bigint[], $16::timestamptz[])
+            FROM unnest($12::bigint[], $13::uuid[], $14::uuid[], $15::bigint[], $16::bigint[], $17::timestamptz[])
                 p(entry, conversation_id, user_id, read_seq, delivered_seq, at)
             WHERE p.entry NOT IN (SELECT entry FROM refused)
         ), \(moved), marks AS (
-            SELECT * FROM unnest($17::bigint[], $18::uuid[]) k(entry, id) WHERE k.entry NOT IN (SELECT entry FROM refused)
+            SELECT * FROM unnest($18::bigint[], $19::uuid[]) k(entry, id) WHERE k.entry NOT IN (SELECT entry FROM refused)
         ), \(mark("ARRAY(SELECT id FROM marks)"))
         SELECT (SELECT count(*) FROM fence), ARRAY(SELECT entry FROM refused)
         """)
@@ -149,44 +150,6 @@ enum JournalStatements {
         SELECT count(*) FROM fence
         """)
 
-    static let load = PostgresStatement(
-        "load",
-        """
-        SELECT c.id, c.kind, c.is_active, c.is_read_only, c.head,
-            m.user_id, m.role, m.joined_at, m.read_seq, m.delivered_seq, COALESCE(u.share_read_receipts, true), c.last_message_at
-        FROM (
-            SELECT c.id, c.kind, c.is_active, c.is_read_only, \(ConversationSQL.head("c")) AS head,
-                (SELECT n.created_at FROM messages n WHERE n.conversation_id = c.id ORDER BY n.seq DESC LIMIT 1) AS last_message_at
-            FROM conversations c WHERE c.id = ANY($1::uuid[]) OFFSET 0
-        ) c
-        LEFT JOIN members m ON m.conversation_id = c.id
-        LEFT JOIN users u ON u.id = m.user_id
-        ORDER BY c.id, m.joined_at, m.user_id
-        """)
-
-    static let stored = PostgresStatement(
-        "stored",
-        """
-        SELECT k.number, \(Message.columns("m"))
-        FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::text[]) k(number, conversation_id, sender_id, client_id)
-        JOIN messages m
-            ON m.conversation_id = k.conversation_id AND m.sender_id = k.sender_id AND m.client_id = k.client_id COLLATE "C"
-        """)
-
-    static let recent = PostgresStatement(
-        "recent",
-        """
-        SELECT \(Message.columns("m")), c.members
-        FROM (
-            SELECT c.id, ARRAY(SELECT user_id FROM members WHERE conversation_id = c.id) AS members
-            FROM conversations c
-            CROSS JOIN LATERAL (
-                SELECT n.created_at FROM messages n WHERE n.conversation_id = c.id ORDER BY n.seq DESC LIMIT 1
-            ) newest
-            WHERE c.is_active AND c.shard = ANY($1::smallint[]) AND newest.created_at >= $2::timestamptz OFFSET 0
-        ) c
-        CROSS JOIN LATERAL (SELECT * FROM messages m WHERE m.conversation_id = c.id ORDER BY m.seq DESC LIMIT 50) m
-        WHERE m.created_at >= $2::timestamptz
-        ORDER BY m.conversation_id, m.seq
-        """)
+    /// Entries of any kind, as ``RichCommit`` writes them.
+    static let commitChanges = PostgresStatement("commit changes", "SELECT commit_changes($1::uuid, $2::smallint, $3::text[])")
 }

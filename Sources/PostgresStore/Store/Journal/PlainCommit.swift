@@ -1,20 +1,18 @@
 import Ports
 import RoostModel
 
-/// One batch on its way: plainly; where an entry conflicts, again without such entries; at last entry by entry.
-final class JournalCommit {
-    typealias Completion = (Result<[JournalOutcome], StoreError>) -> Void
-
+/// New messages and positions on their way: plainly; where an entry conflicts, again without such entries; at last entry by entry.
+final class PlainCommit {
     private let batch: JournalBatch
     private let connection: PostgresConnection
     private let metrics: PostgresMetrics
-    private let completion: Completion
+    private let completion: JournalCommit.Completion
     private var isolations = 0
 
     /// How often a batch is isolated before its entries go alone: more than one can only be owing to another writer.
     private static let isolationLimit = 3
 
-    init(batch: JournalBatch, connection: PostgresConnection, metrics: PostgresMetrics, completion: @escaping Completion) {
+    init(batch: JournalBatch, connection: PostgresConnection, metrics: PostgresMetrics, completion: @escaping JournalCommit.Completion) {
         self.batch = batch
         self.connection = connection
         self.metrics = metrics
@@ -25,9 +23,9 @@ final class JournalCommit {
         connection.perform([plainCommand()]) { [self] result in
             switch result {
             case .success(let rows):
-                if rows[0][0].int64(0) == 0 { return fenced() }
+                if rows[0][0].int64(0) == 0 { return completion(.failure(StoreError(.fenced))) }
                 if rows[0][0].int64(1) != 0 { return isolate() }
-                finish([JournalOutcome](repeating: .committed, count: batch.entries.count))
+                completion(.success([JournalOutcome](repeating: .committed, count: batch.entries.count)))
             case .failure(let error) where error.isUniqueViolation: isolate()
             case .failure(let error) where error.isDataError: goAlone()
             case .failure(let error): completion(.failure(error.storeError))
@@ -41,10 +39,10 @@ final class JournalCommit {
         connection.perform([isolatingCommand(batch.entries.indices)]) { [self] result in
             switch result {
             case .success(let rows):
-                if rows[0][0].int64(0) == 0 { return fenced() }
+                if rows[0][0].int64(0) == 0 { return completion(.failure(StoreError(.fenced))) }
                 var outcomes = [JournalOutcome](repeating: .committed, count: batch.entries.count)
                 for entry in rows[0][0].integers(1) { outcomes[Int(entry)] = .conflict }
-                finish(outcomes)
+                completion(.success(outcomes))
             case .failure(let error) where error.isUniqueViolation && isolations < Self.isolationLimit: isolate()
             case .failure(let error) where error.isDataError: goAlone()
             case .failure(let error): completion(.failure(error.storeError))
@@ -74,29 +72,10 @@ final class JournalCommit {
                 if let failure {
                     return completion(.failure(StoreError(failure.code, detail: failure.detail, outcomeUnknown: true)))
                 }
-                if isFenced { return fenced() }
-                finish(outcomes)
+                if isFenced { return completion(.failure(StoreError(.fenced))) }
+                completion(.success(outcomes))
             }
         }
-    }
-
-    private func fenced() {
-        metrics.fenced.increment()
-        completion(.failure(StoreError(.fenced)))
-    }
-
-    private func finish(_ outcomes: [JournalOutcome]) {
-        var rows = 0
-        for (entry, outcome) in zip(batch.entries, outcomes) {
-            switch outcome {
-            case .committed: rows += entry.messages.count
-            case .conflict: metrics.conflicts.increment()
-            case .refused: break
-            }
-        }
-        metrics.commitRows.increment(by: rows)
-        if rows > 0 { metrics.batchRows.observe(rows) }
-        completion(.success(outcomes))
     }
 
     // MARK: Parameters
@@ -119,7 +98,7 @@ final class JournalCommit {
             addMessages(batch.entries[...], to: &parameters)
         }
         if parts.contains(.positions) {
-            addPositions(batch.entries.flatMap { Self.positions(of: $0, number: 0) }, to: &parameters)
+            addPositions(positions(of: batch.entries.indices), to: &parameters)
         }
         if parts.contains(.marks) { parameters.add(ids: batch.entries.lazy.filter(\.marksActive).map(\.conversationID)) }
         return PostgresCommand(JournalStatements.commit(parts), parameters)
@@ -132,7 +111,7 @@ final class JournalCommit {
         func number(_ index: Int, times count: Int) -> [Int64] { [Int64](repeating: Int64(index), count: count) }
         parameters.add(integers: indices.flatMap { number($0, times: batch.entries[$0].messages.count) })
         addMessages(entries, to: &parameters)
-        let positions = indices.flatMap { Self.positions(of: batch.entries[$0], number: $0) }
+        let positions = positions(of: indices)
         parameters.add(integers: positions.map { Int64($0.entry) })
         addPositions(positions, to: &parameters)
         let marked = indices.filter { batch.entries[$0].marksActive }
@@ -150,28 +129,22 @@ final class JournalCommit {
         parameters.add(shorts: messages.lazy.map(\.kind.stored))
         parameters.add(texts: messages.lazy.map(\.clientID))
         parameters.add(texts: messages.lazy.map(\.text))
+        parameters.add(integers: messages.lazy.map(\.fingerprint))
     }
 
     private struct Position {
         let entry: Int
         let conversationID: ConversationID
-        var change: PositionChange
+        let change: PositionChange
     }
 
-    /// One per user: an UPDATE takes only one of several rows that match.
-    private static func positions(of entry: JournalEntry, number: Int) -> [Position] {
-        var result: [Position] = []
-        for change in entry.positions {
-            if let index = result.firstIndex(where: { $0.change.userID == change.userID }) {
-                let other = result[index].change
-                result[index].change = PositionChange(
-                    userID: change.userID, readSeq: max(change.readSeq, other.readSeq),
-                    deliveredSeq: max(change.deliveredSeq, other.deliveredSeq), at: change.at)
-            } else {
-                result.append(Position(entry: number, conversationID: entry.conversationID, change: change))
+    private func positions(of entries: Range<Int>) -> [Position] {
+        entries.flatMap { index in
+            let entry = batch.entries[index]
+            return entry.mergedPositions.map {
+                Position(entry: index, conversationID: entry.conversationID, change: $0)
             }
         }
-        return result
     }
 
     private func addPositions(_ positions: [Position], to parameters: inout PostgresParameters) {

@@ -103,38 +103,15 @@ public final class PostgresJournal: Journal, @unchecked Sendable {
         _ ids: [ConversationID], completion: @escaping (Result<[ConversationID: ConversationSnapshot], StoreError>) -> Void
     ) {
         loop.preconditionCurrent()
-        perform(PostgresCommand(JournalStatements.load) { $0.add(ids: ids) }, completion) { rows in
-            .success(Self.snapshots(rows))
+        perform(PostgresCommand(JournalReads.load) { $0.add(ids: ids) }, completion) { rows in
+            let snapshots = rows.map { ConversationSnapshot($0) }
+            return .success(Dictionary(uniqueKeysWithValues: snapshots.map { ($0.id, $0) }))
         }
-    }
-
-    /// A row a member, or one without a member.
-    private static func snapshots(_ rows: PostgresRows) -> [ConversationID: ConversationSnapshot] {
-        var result: [ConversationID: ConversationSnapshot] = [:]
-        var index = 0
-        while index < rows.count {
-            let row = rows[index]
-            let id: ConversationID = row.id(0)
-            var members: [ConversationSnapshot.Member] = []
-            while index < rows.count, rows[index].id(0) == id {
-                let row = rows[index]
-                index += 1
-                if row.isNull(5) { continue }
-                members.append(
-                    ConversationSnapshot.Member(
-                        userID: row.id(5), role: MemberRole(stored: row.int16(6)), joinedAt: row.time(7), readSeq: row.seq(8),
-                        deliveredSeq: row.seq(9), sharesReadReceipts: row.bool(10)))
-            }
-            result[id] = ConversationSnapshot(
-                id: id, kind: ConversationKind(stored: row.int16(1)), head: row.seq(4), members: members, isActive: row.bool(2),
-                isReadOnly: row.bool(3), lastMessageAt: row.isNull(11) ? nil : row.time(11))
-        }
-        return result
     }
 
     public func storedMessages(_ keys: [MessageKey], completion: @escaping (Result<[Message?], StoreError>) -> Void) {
         loop.preconditionCurrent()
-        let command = PostgresCommand(JournalStatements.stored) {
+        let command = PostgresCommand(JournalReads.stored) {
             $0.add(integers: keys.indices.map { Int64($0) })
             $0.add(ids: keys.map(\.conversationID))
             $0.add(ids: keys.map(\.senderID))
@@ -147,17 +124,55 @@ public final class PostgresJournal: Journal, @unchecked Sendable {
         }
     }
 
+    public func targets(_ keys: [TargetKey], completion: @escaping (Result<[MessageTarget?], StoreError>) -> Void) {
+        loop.preconditionCurrent()
+        let command = PostgresCommand(JournalReads.targets) {
+            $0.add(integers: keys.indices.map { Int64($0) })
+            $0.add(ids: keys.map(\.conversationID))
+            $0.add(integers: keys.map(\.seq.value))
+        }
+        perform(command, completion) { rows in
+            var targets = [MessageTarget?](repeating: nil, count: keys.count)
+            for index in 0..<rows.count {
+                let row = rows[index]
+                targets[Int(row.int64(0))] = MessageTarget(
+                    message: Message(row, from: 3), hiddenBy: row.ids(1), quoteHiddenBy: row.ids(2))
+            }
+            return .success(targets)
+        }
+    }
+
     public func recentMessages(
         inShards shards: [Int], since: Timestamp, completion: @escaping (Result<[RecentMessage], StoreError>) -> Void
     ) {
         loop.preconditionCurrent()
-        let command = PostgresCommand(JournalStatements.recent) {
+        let command = PostgresCommand(JournalReads.recent) {
             $0.add(shorts: shards.map { Int16($0) })
             $0.add(since)
         }
         perform(command, completion) { rows in
-            .success(rows.map { RecentMessage(message: Message($0), memberIDs: $0.ids(Message.columnCount)) })
+            .success(rows.map { RecentMessage(message: Message($0, from: 1), memberIDs: $0.ids(0)) })
         }
+    }
+}
+
+extension ConversationSnapshot {
+    /// The columns of ``JournalReads/load``.
+    fileprivate init(_ row: PostgresRow) {
+        let ids: [UserID] = row.ids(11)
+        let (roles, joined, since) = (row.shorts(12), row.times(13), row.integers(14))
+        let (reads, delivered, shares) = (row.integers(15), row.integers(16), row.booleans(17))
+        self.init(
+            id: row.id(0), kind: ConversationKind(stored: row.int16(1)), head: row.seq(4),
+            members: ids.indices.map { index in
+                Member(
+                    userID: ids[index], role: MemberRole(stored: roles[index]), joinedAt: joined[index],
+                    sinceSeq: Seq(since[index]), readSeq: Seq(reads[index]), deliveredSeq: Seq(delivered[index]),
+                    sharesReadReceipts: shares[index])
+            },
+            isActive: row.bool(2), isReadOnly: row.bool(3), isBlocked: row.bool(10), title: row.optional(6) { $0.text },
+            about: row.optional(7) { $0.text }, photo: row.record(8).map { Media($0) },
+            history: HistorySetting(stored: row.int16(9)), lastMessageAt: row.optional(5) { $0.time })
     }
 }
 
