@@ -86,9 +86,11 @@ final class Node: Sendable {
 
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let passwords = PasswordHasher(metrics: metrics)
+        var gatewaySettings = GatewaySettings(configuration)
+        gatewaySettings.version = NodeSettings.version
         let gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, executor: executor,
-            settings: GatewaySettings(configuration), limiter: RateLimiter(limits, metrics: metrics), profiles: profiles,
+            settings: gatewaySettings, limiter: RateLimiter(limits, metrics: metrics), profiles: profiles,
             isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
         let admin = AdminGateway(
