@@ -55,8 +55,8 @@ public final class Endpoint: @unchecked Sendable {
     ) {
         let call = PendingCall(address: address, verb: verb, payload: payload, completion: completion)
         let deadline = (MonotonicTime.now + timeout).nanoseconds
-        switch queue.submit(call, to: address, deadline: deadline) {
-        case .send(let ticket): send(ticket, call)
+        switch queue.submit(call, to: address, deadline: deadline, probing: !confirmed.contains(address.shard)) {
+        case .send(let id): send(id, call)
         case .held: break
         case .full:
             system.metrics.rejectedCalls.increment()
@@ -64,21 +64,21 @@ public final class Endpoint: @unchecked Sendable {
         }
     }
 
-    private func send(_ ticket: CommandQueue<ActorAddress, PendingCall>.Ticket, _ call: PendingCall) {
-        guard let owner = routing.owner(of: call.address) else { return startRepair(ticket) }
+    private func send(_ id: UInt64, _ call: PendingCall) {
+        guard let owner = routing.owner(of: call.address) else { return startRepair(of: call.address) }
         let lane = call.address.lane(of: localCalls.count)
         if routing.isHere(owner) {
             localCalls[lane].append(
                 InboundCall(
-                    address: call.address, verb: call.verb, payload: call.payload, id: ticket.id, origin: .local(endpoint: index))
+                    address: call.address, verb: call.verb, payload: call.payload, id: id, origin: .local(endpoint: index))
             )
         } else if system.busIsConnected {
             courier.add(
-                .call(CallFrame(id: ticket.id, address: call.address, verb: call.verb, payload: call.payload)),
+                .call(CallFrame(id: id, address: call.address, verb: call.verb, payload: call.payload)),
                 to: Destination(node: owner, endpoint: lane), header: header)
         } else {
             // Without the bus the owner cannot be reached; the caller may try again, elsewhere perhaps.
-            finish(ticket.id, .failure(.unavailable))
+            finish(id, .failure(.unavailable))
             return
         }
         scheduleFlush()
@@ -86,18 +86,30 @@ public final class Endpoint: @unchecked Sendable {
 
     /// Ends a call, however it ended; a second answer finds nothing.
     private func finish(_ id: UInt64, _ result: Result<[UInt8], RoostError>) {
-        queue.answered(id)?.completion(result)
+        let call = queue.answered(id)
+        for sending in queue.takeReleased() { send(sending.id, sending.payload) }
+        call?.completion(result)
+    }
+
+    /// Shards whose owner has answered us since it became one: commands to them need not go one by one.
+    private var confirmed: Set<ShardID> = []
+
+    /// Ends a call that the owner itself has answered.
+    private func finish(_ id: UInt64, answered result: Result<[UInt8], RoostError>) {
+        if let address = queue.address(of: id) { confirmed.insert(address.shard) }
+        finish(id, result)
     }
 
     // MARK: Answers
 
     func received(_ reply: ReplyFrame) {
         switch reply.outcome {
-        case .success(let payload): finish(reply.id, .success(payload))
-        case .failure(let error): finish(reply.id, .failure(error))
+        case .success(let payload): finish(reply.id, answered: .success(payload))
+        case .failure(let error): finish(reply.id, answered: .failure(error))
         case .notOwner:
             system.metrics.notOwnerAnswers.increment()
             guard let address = queue.address(of: reply.id) else { return }
+            confirmed.remove(address.shard)
             system.routingLooksStale()
             if queue.beginRepair(of: address) { repairing.insert(address) }
             scheduleRepair()
@@ -106,8 +118,8 @@ public final class Endpoint: @unchecked Sendable {
 
     private var repairing: Set<ActorAddress> = []
 
-    private func startRepair(_ ticket: CommandQueue<ActorAddress, PendingCall>.Ticket) {
-        guard let address = queue.address(of: ticket.id), queue.beginRepair(of: address) else { return }
+    private func startRepair(of address: ActorAddress) {
+        guard queue.beginRepair(of: address) else { return }
         repairing.insert(address)
         scheduleRepair()
     }
@@ -126,7 +138,8 @@ public final class Endpoint: @unchecked Sendable {
         let addresses = repairing.filter { routing.owner(of: $0) != nil }
         repairing.subtract(addresses)
         for address in addresses {
-            for sending in queue.resend(address) { send(sending.ticket, sending.payload) }
+            let probing = !confirmed.contains(address.shard)
+            for sending in queue.resend(address, probing: probing) { send(sending.id, sending.payload) }
         }
         // An address whose calls have all expired meanwhile is let go as well.
         for address in repairing where queue.depth(of: address) == 0 {
@@ -140,6 +153,7 @@ public final class Endpoint: @unchecked Sendable {
     func apply(_ new: Routing) {
         let old = routing
         routing = new
+        confirmed = confirmed.filter { old.table.owner(of: $0) == new.table.owner(of: $0) }
         courier.forget(except: new.live)
         let moved = queue.beginRepair { old.owner(of: $0) != new.owner(of: $0) }
         repairing.formUnion(moved)
@@ -170,7 +184,7 @@ public final class Endpoint: @unchecked Sendable {
         }
         for address in remote {
             // Resending while disconnected ends each with `unavailable`.
-            for sending in queue.resend(address) { send(sending.ticket, sending.payload) }
+            for sending in queue.resend(address) { send(sending.id, sending.payload) }
         }
     }
 
@@ -180,6 +194,7 @@ public final class Endpoint: @unchecked Sendable {
                 system.metrics.expiredCalls.increment()
                 expired.payload.completion(.failure(.unavailable))
             }
+            for sending in queue.takeReleased() { send(sending.id, sending.payload) }
             scheduleExpiry()
         }
     }

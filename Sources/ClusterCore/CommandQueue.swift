@@ -3,9 +3,8 @@
 /// A command is sent when submitted, unless its address is being repaired: then it is held, and ``resend(_:)`` gives everything
 /// unanswered, in order, to be sent to the new owner. So the order of one address's commands survives any number of retries.
 ///
-/// Each sending has a ``Ticket`` with a *stream* and an *ordinal*. A stream is one unbroken run of sendings to one address; a
-/// repair begins a new one. A receiver that remembers the newest stream of each sender can tell that something was lost before
-/// what it holds: it takes ordinal 0 of a stream it has not seen, then each next ordinal, and refuses the rest.
+/// An owner that has just been told of by the table may not have heard of it itself: it would refuse one command and take the next. So
+/// the first command to an owner that nothing is known of goes alone, as a *probe*; the rest follows when it is answered.
 ///
 /// Submitting costs one dictionary lookup, answering none: ids hold the place of their command. Empty lines are kept for the
 /// next command of their address and swept when they outnumber the busy ones. Times are nanoseconds of any monotonic clock.
@@ -22,26 +21,17 @@ public struct CommandQueue<Address: Hashable, Payload> {
         }
     }
 
-    /// One sending of one command.
-    public struct Ticket: Hashable, Sendable {
-        /// The command's identity over all its sendings; rises with each submit.
-        public let id: UInt64
-        /// Unique within the queue; rises with each repair.
-        public let stream: UInt64
-        /// 0, 1, 2… within the stream.
-        public let ordinal: UInt32
-    }
-
     public enum Submission: Hashable, Sendable {
-        case send(Ticket)
-        /// Kept until ``CommandQueue/resend(_:)``.
+        /// Under this identity, which it keeps over all its sendings; rises with each submit.
+        case send(id: UInt64)
+        /// Kept until ``CommandQueue/resend(_:probing:)``, or until the probe is answered.
         case held(id: UInt64)
         /// A bound is reached; the caller answers `unavailable`.
         case full
     }
 
     public struct Sending {
-        public let ticket: Ticket
+        public let id: UInt64
         public let payload: Payload
     }
 
@@ -66,9 +56,9 @@ public struct CommandQueue<Address: Hashable, Payload> {
         var first: Int32 = -1
         var last: Int32 = -1
         var count: Int32 = 0
-        var nextOrdinal: UInt32 = 0
-        var stream: UInt64 = 0
         var isRepairing = false
+        /// The command that goes alone; 0 for none.
+        var probe: UInt64 = 0
     }
 
     private static var slotBits: UInt64 { 20 }
@@ -83,7 +73,8 @@ public struct CommandQueue<Address: Hashable, Payload> {
     private var lineOf: [Address: Int32] = [:]
     private var emptyLines = 0
     private var nextSequence: UInt64 = 1
-    private var nextStream: UInt64 = 1
+    /// Commands that a probe no longer holds back.
+    private var released: [Sending] = []
     /// No command's deadline is before this.
     private var earliestDeadline = Int64.max
 
@@ -94,14 +85,27 @@ public struct CommandQueue<Address: Hashable, Payload> {
     // MARK: Commands
 
     /// Takes a command. After `.send` the caller sends it at once, before anything else to the same address.
-    public mutating func submit(_ payload: Payload, to address: Address, deadline: Int64) -> Submission {
+    ///
+    /// - Parameter probing: whether the owner has yet to show that it is one: then commands behind the first wait for its answer.
+    public mutating func submit(
+        _ payload: Payload, to address: Address, deadline: Int64, probing: Bool = false
+    ) -> Submission {
         guard count < limits.total else { return .full }
         let line = findLine(address)
         let index = Int(line)
         guard lines[index].count < limits.perAddress else { return .full }
         let id = append(payload, deadline: deadline, to: line)
-        if lines[index].isRepairing { return .held(id: id) }
-        return .send(ticket(id: id, line: index))
+        if lines[index].isRepairing || lines[index].probe != 0 { return .held(id: id) }
+        if probing, lines[index].count == 1 { lines[index].probe = id }
+        return .send(id: id)
+    }
+
+    /// What may be sent now that a probe was answered, in order; the caller sends it before anything submitted later.
+    public mutating func takeReleased() -> [Sending] {
+        if released.isEmpty { return [] }
+        defer { released = [] }
+        // What has expired together with the probe is not sent any more.
+        return released.filter { slot(of: $0.id) != nil }
     }
 
     /// Ends a command, however it ended. Nil where it has ended already: a late or second answer.
@@ -145,23 +149,14 @@ public struct CommandQueue<Address: Hashable, Payload> {
 
     // MARK: Repair
 
-    /// The owner refused a sending, or it was lost. True where the address now begins to be repaired: the caller finds the owner
-    /// and calls ``resend(_:)``. False for news of an earlier stream, of an answered command, or while a repair is under way.
-    public mutating func refused(_ ticket: Ticket) -> Bool {
-        guard let slot = slot(of: ticket.id) else { return false }
-        let line = Int(slots[Int(slot)].line)
-        guard lines[line].stream == ticket.stream, !lines[line].isRepairing else { return false }
-        lines[line].isRepairing = true
-        return true
-    }
-
-    /// Holds everything for `address` until ``resend(_:)``. True where it was not held already.
+    /// Holds everything for `address` until ``resend(_:probing:)``. True where it was not held already.
     public mutating func beginRepair(of address: Address) -> Bool {
         let line = Int(findLine(address))
         if lines[line].isRepairing { return false }
         // A line in repair is not idle, even when empty: sweeping it would let commands through.
         if lines[line].count == 0 { emptyLines -= 1 }
         lines[line].isRepairing = true
+        lines[line].probe = 0
         return true
     }
 
@@ -171,6 +166,7 @@ public struct CommandQueue<Address: Hashable, Payload> {
         for index in lines.indices where lines[index].count > 0 && !lines[index].isRepairing {
             guard let address = lines[index].address, isAffected(address) else { continue }
             lines[index].isRepairing = true
+            lines[index].probe = 0
             affected.append(address)
         }
         return affected
@@ -181,24 +177,30 @@ public struct CommandQueue<Address: Hashable, Payload> {
         return lines[Int(line)].isRepairing
     }
 
-    /// Ends the repair: everything unanswered for `address`, in order, with tickets of a new stream. The caller sends it all
-    /// before anything submitted later.
-    public mutating func resend(_ address: Address) -> [Sending] {
+    /// Ends the repair: everything unanswered for `address`, in order, or only the first as a probe. The caller sends it before
+    /// anything submitted later.
+    public mutating func resend(_ address: Address, probing: Bool = false) -> [Sending] {
         guard let line = lineOf[address] else { return [] }
         let index = Int(line)
         let wasRepairing = lines[index].isRepairing
         lines[index].isRepairing = false
-        lines[index].stream = takeStream()
-        lines[index].nextOrdinal = 0
+        lines[index].probe = 0
         if lines[index].count == 0 {
             if wasRepairing { becameEmpty() }
             return []
         }
+        guard probing else { return sendings(of: index) }
+        let first = slots[Int(lines[index].first)]
+        lines[index].probe = first.id
+        return [Sending(id: first.id, payload: first.payload!)]
+    }
+
+    private func sendings(of line: Int) -> [Sending] {
         var sendings: [Sending] = []
-        sendings.reserveCapacity(Int(lines[index].count))
-        var slot = lines[index].first
+        sendings.reserveCapacity(Int(lines[line].count))
+        var slot = lines[line].first
         while slot >= 0 {
-            sendings.append(Sending(ticket: ticket(id: slots[Int(slot)].id, line: index), payload: slots[Int(slot)].payload!))
+            sendings.append(Sending(id: slots[Int(slot)].id, payload: slots[Int(slot)].payload!))
             slot = slots[Int(slot)].next
         }
         return sendings
@@ -210,17 +212,6 @@ public struct CommandQueue<Address: Hashable, Payload> {
     }
 
     // MARK: Slots and lines
-
-    private mutating func ticket(id: UInt64, line: Int) -> Ticket {
-        let ordinal = lines[line].nextOrdinal
-        lines[line].nextOrdinal &+= 1
-        return Ticket(id: id, stream: lines[line].stream, ordinal: ordinal)
-    }
-
-    private mutating func takeStream() -> UInt64 {
-        defer { nextStream += 1 }
-        return nextStream
-    }
 
     private func slot(of id: UInt64) -> Int32? {
         let index = Int(id & (1 << Self.slotBits - 1))
@@ -256,12 +247,17 @@ public struct CommandQueue<Address: Hashable, Payload> {
         if previous >= 0 { slots[Int(previous)].next = next } else { lines[line].first = next }
         if next >= 0 { slots[Int(next)].previous = previous } else { lines[line].last = previous }
         let payload = slots[index].payload!
+        let wasProbe = lines[line].probe == slots[index].id
         slots[index].payload = nil
         slots[index].line = -1
         slots[index].next = freeSlot
         freeSlot = slot
         count -= 1
         lines[line].count -= 1
+        if wasProbe {
+            lines[line].probe = 0
+            released += sendings(of: line)
+        }
         if lines[line].count == 0 && !lines[line].isRepairing { becameEmpty() }
         return payload
     }
@@ -276,7 +272,6 @@ public struct CommandQueue<Address: Hashable, Payload> {
     private mutating func makeLine(_ address: Address) -> Int32 {
         var line = Line()
         line.address = address
-        line.stream = takeStream()
         let index: Int32
         if let free = freeLines.popLast() {
             index = free
@@ -296,7 +291,7 @@ public struct CommandQueue<Address: Hashable, Payload> {
         if emptyLines > 1024 && emptyLines > 2 * busy { sweep() }
     }
 
-    /// Lets idle lines go. Their streams end: the next command of such an address begins a new one.
+    /// Lets idle lines go.
     private mutating func sweep() {
         for index in lines.indices where lines[index].count == 0 && !lines[index].isRepairing {
             guard let address = lines[index].address else { continue }

@@ -39,7 +39,8 @@ public final class Gateway: EdgeHandler {
             + MessageActionRoutes(backend: backend).routes
         origins = Origins(settings.allowedOrigins)
         api = API(
-            routes, guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, limiter: limiter,
+            routes + [OpenAPIDocument.route(describing: routes, version: settings.version)],
+            guards: API.Guards(user: { authenticator.verify($0) }), origins: origins, limiter: limiter,
             profiles: profiles,
             logger: logger)
         self.limiter = limiter
@@ -61,6 +62,8 @@ public final class Gateway: EdgeHandler {
     public func fault(_ status: Int, code: String, requestID: String) -> HTTPResponse {
         .fault(status, code: code, requestID: requestID)
     }
+
+    var routes: [Route] { api.router.routes }
 
     /// As a listener would get it, for tests without one.
     func respond(to request: HTTPRequest) async -> HTTPResponse {

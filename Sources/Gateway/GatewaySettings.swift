@@ -20,6 +20,8 @@ public struct GatewaySettings: Sendable {
     /// As browsers send them in `Origin`; `*` for all.
     public var allowedOrigins: [String] = []
     public var offersEcho = false
+    /// Of the server, as `/openapi.json` tells it.
+    public var version = "0"
 
     public init() {}
 

@@ -67,12 +67,13 @@ final class Node: Sendable {
             accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
             rules: rules, logger: logger.labelled("gateway"))
         let executor = RequestExecutor(metrics: metrics)
+        let limiter = RateLimiter(limits, metrics: metrics)
         let profiles = configuration[GatewaySettings.requireProfileSetting] ? ProfileGate(backend: backend) : nil
         let watches = WatchHub(
             endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
-            routes: chat.routes, watches: watches, executor: executor, profiles: profiles,
+            routes: chat.routes, watches: watches, executor: executor, limiter: limiter, profiles: profiles,
             settings: SessionSettings(nodeName: name, limits: limits), metrics: metrics,
             logger: logger.labelled("sessions"))
         let signalHandler = SignalHandler(
@@ -90,9 +91,11 @@ final class Node: Sendable {
 
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let passwords = PasswordHasher(metrics: metrics)
+        var gatewaySettings = GatewaySettings(configuration)
+        gatewaySettings.version = NodeSettings.version
         let gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, executor: executor,
-            settings: GatewaySettings(configuration), limiter: RateLimiter(limits, metrics: metrics), profiles: profiles,
+            settings: gatewaySettings, limiter: limiter, profiles: profiles,
             isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
         let admin = AdminGateway(

@@ -5,12 +5,12 @@ import Testing
 @Suite struct CommandQueueTests {
     typealias Queue = CommandQueue<String, Int>
 
-    private func sent(_ submission: Queue.Submission) throws -> Queue.Ticket {
-        guard case .send(let ticket) = submission else {
+    private func sent(_ submission: Queue.Submission) throws -> UInt64 {
+        guard case .send(let id) = submission else {
             Issue.record("not sent: \(submission)")
             throw Missing()
         }
-        return ticket
+        return id
     }
 
     private struct Missing: Error {}
@@ -19,12 +19,10 @@ import Testing
         var queue = Queue()
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
         let second = try sent(queue.submit(2, to: "a", deadline: 10))
-        #expect(first.stream == second.stream)
-        #expect([first.ordinal, second.ordinal] == [0, 1])
-        #expect(first.id < second.id)
+        #expect(first < second)
         #expect(queue.depth(of: "a") == 2)
-        same(queue.answered(first.id), 1)
-        same(queue.answered(first.id), nil)
+        same(queue.answered(first), 1)
+        same(queue.answered(first), nil)
         #expect(queue.depth(of: "a") == 1)
         #expect(queue.count == 1)
     }
@@ -32,36 +30,69 @@ import Testing
     @Test func anOldIdDoesNotHitTheCommandThatTookItsPlace() throws {
         var queue = Queue()
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
-        queue.answered(first.id)
+        queue.answered(first)
         let second = try sent(queue.submit(2, to: "b", deadline: 10))
-        same(queue.answered(first.id), nil)
-        #expect(queue.contains(second.id))
+        same(queue.answered(first), nil)
+        #expect(queue.contains(second))
     }
 
     @Test func refusalHoldsLaterCommandsAndResendKeepsTheOrder() throws {
         var queue = Queue()
         let first = try sent(queue.submit(1, to: "a", deadline: 10))
-        let second = try sent(queue.submit(2, to: "a", deadline: 10))
-        let third = try sent(queue.submit(3, to: "a", deadline: 10))
-        same(queue.refused(second), true)
-        same(queue.refused(third), false)
+        _ = try sent(queue.submit(2, to: "a", deadline: 10))
+        _ = try sent(queue.submit(3, to: "a", deadline: 10))
+        same(queue.beginRepair(of: "a"), true)
         guard case .held = queue.submit(4, to: "a", deadline: 10) else {
             Issue.record("not held")
             return
         }
         _ = try sent(queue.submit(9, to: "b", deadline: 10))
         // An answer of the old owner still counts.
-        same(queue.answered(first.id), 1)
-        let again = queue.resend("a")
-        #expect(again.map(\.payload) == [2, 3, 4])
-        #expect(again.map(\.ticket.ordinal) == [0, 1, 2])
-        #expect(again.allSatisfy { $0.ticket.stream > second.stream })
-        // News of the sending before the repair is no news.
-        same(queue.refused(second), false)
-        let fifth = try sent(queue.submit(5, to: "a", deadline: 10))
-        #expect(fifth.stream == again[0].ticket.stream)
-        #expect(fifth.ordinal == 3)
-        same(queue.refused(again[0].ticket), true)
+        same(queue.answered(first), 1)
+        #expect(queue.resend("a").map(\.payload) == [2, 3, 4])
+        _ = try sent(queue.submit(5, to: "a", deadline: 10))
+        same(queue.beginRepair(of: "a"), true)
+        #expect(queue.resend("a").map(\.payload) == [2, 3, 4, 5])
+    }
+
+    @Test func theFirstToAnUnknownOwnerGoesAlone() throws {
+        var queue = Queue()
+        let probe = try sent(queue.submit(1, to: "a", deadline: 10, probing: true))
+        for payload in [2, 3] {
+            guard case .held = queue.submit(payload, to: "a", deadline: 10, probing: true) else {
+                Issue.record("\(payload) was not held")
+                return
+            }
+        }
+        _ = try sent(queue.submit(9, to: "b", deadline: 10, probing: true))
+        same(queue.takeReleased().isEmpty, true)
+        same(queue.answered(probe), 1)
+        same(queue.takeReleased().map(\.payload), [2, 3])
+        same(queue.takeReleased().isEmpty, true)
+        _ = try sent(queue.submit(4, to: "a", deadline: 10))
+    }
+
+    @Test func aRefusedProbeIsFollowedByAnother() throws {
+        var queue = Queue()
+        let probe = try sent(queue.submit(1, to: "a", deadline: 10, probing: true))
+        _ = queue.submit(2, to: "a", deadline: 10, probing: true)
+        same(queue.beginRepair(of: "a"), true)
+        same(queue.resend("a", probing: true).map(\.payload), [1])
+        guard case .held = queue.submit(3, to: "a", deadline: 10) else {
+            Issue.record("not held")
+            return
+        }
+        same(queue.answered(probe), 1)
+        same(queue.takeReleased().map(\.payload), [2, 3])
+    }
+
+    @Test func whatExpiresWithItsProbeIsNotSent() throws {
+        var queue = Queue()
+        _ = try sent(queue.submit(1, to: "a", deadline: 10, probing: true))
+        _ = queue.submit(2, to: "a", deadline: 10)
+        _ = queue.submit(3, to: "a", deadline: 20)
+        same(queue.expire(at: 10).map(\.payload), [1, 2])
+        same(queue.takeReleased().map(\.payload), [3])
     }
 
     @Test func aLostNodeRepairsItsAddressesOnly() throws {
@@ -98,7 +129,7 @@ import Testing
         let due = queue.expire(at: 20)
         #expect(due.map(\.payload) == [2, 3])
         #expect(due.map(\.address) == ["b", "a"])
-        same(queue.answered(third.id), nil)
+        same(queue.answered(third), nil)
         #expect(queue.nextExpiry == 30)
         same(queue.expire(at: 30).map(\.payload), [1])
         #expect(queue.count == 0)
@@ -111,7 +142,7 @@ import Testing
         same(queue.submit(3, to: "a", deadline: 10), .full)
         _ = try sent(queue.submit(4, to: "b", deadline: 10))
         same(queue.submit(5, to: "c", deadline: 10), .full)
-        queue.answered(first.id)
+        queue.answered(first)
         _ = try sent(queue.submit(6, to: "c", deadline: 10))
     }
 
@@ -122,7 +153,6 @@ import Testing
         var queue = CommandQueue<Int, Int>(limits: .init(perAddress: 8, total: 200))
         var model: [Int: [(id: UInt64, payload: Int, deadline: Int64)]] = [:]
         var repairing: Set<Int> = []
-        var lastStream: [Int: UInt64] = [:]
         var now: Int64 = 0
         for step in 0..<40_000 {
             let address = Int.random(in: 0..<(step % 3 == 0 ? 4000 : 12), using: &random)
@@ -135,11 +165,9 @@ import Testing
                 case .held(let id):
                     #expect(!isFull && repairing.contains(address))
                     model[address, default: []].append((id, step, deadline))
-                case .send(let ticket):
+                case .send(let id):
                     #expect(!isFull && !repairing.contains(address))
-                    #expect(ticket.stream >= lastStream[address, default: 0])
-                    lastStream[address] = ticket.stream
-                    model[address, default: []].append((ticket.id, step, deadline))
+                    model[address, default: []].append((id, step, deadline))
                 }
             case 5..<8:
                 guard let busy = model.keys.sorted().randomElement(using: &random) else { continue }
@@ -154,7 +182,7 @@ import Testing
                 let again = queue.resend(address)
                 repairing.remove(address)
                 #expect(again.map(\.payload) == model[address, default: []].map(\.payload))
-                #expect(again.map(\.ticket.id) == model[address, default: []].map(\.id))
+                #expect(again.map(\.id) == model[address, default: []].map(\.id))
             }
             if step % 16 == 0 {
                 now += 10

@@ -34,7 +34,7 @@ extension EndToEnd {
             let phone = try await Socket.connect(bob)
             let observer = try await watching(bob, from: alice.at(3), state: "online")
             phone.fallSilent()
-            try await expect("offline", of: bob, at: observer, within: .seconds(50))
+            try await expect("offline", of: bob, at: observer, within: .seconds(45))
         }
 
         @Test func aDeadNodesUsersAreOfflineInTime() async throws {

@@ -3,10 +3,12 @@ import RoostModel
 import RoostProtocol
 import Testing
 
+@testable import Gateway
+
 /// Who may have a session, and how many.
 @Suite(.timeLimit(.minutes(2))) struct AdmissionTests {
     @Test func anIncompleteProfileGetsNoSessionWhereItIsRequired() async throws {
-        try await withCluster(1, requiresProfile: true) { cluster in
+        try await withCluster(1, TestNodeOptions(requiresProfile: true)) { cluster in
             let ann = try await cluster.anonymous()
             let socket = try await cluster.socket()
             await socket.send(.hello(.init(token: ann.accessToken)))
@@ -23,7 +25,7 @@ import Testing
     }
 
     @Test func aCompleteProfileGetsASessionAndWhatItSentMeanwhileIsDone() async throws {
-        try await withCluster(1, requiresProfile: true) { cluster in
+        try await withCluster(1, TestNodeOptions(requiresProfile: true)) { cluster in
             let ann = try await cluster.anonymous()
             try cluster.database.completeProfile(of: ann.user.id)
             for _ in 0..<2 {
@@ -39,7 +41,7 @@ import Testing
     }
 
     @Test func aDatabaseThatIsAwayIsNoReasonToStayAway() async throws {
-        try await withCluster(1, requiresProfile: true) { cluster in
+        try await withCluster(1, TestNodeOptions(requiresProfile: true)) { cluster in
             let ann = try await cluster.anonymous()
             cluster.database.setAvailable(false)
             let socket = try await cluster.socket()
@@ -51,7 +53,7 @@ import Testing
     }
 
     @Test func oneSocketTooManyClosesTheOldestOfThatUser() async throws {
-        try await withCluster(1, socketsOfUser: 2) { cluster in
+        try await withCluster(1, TestNodeOptions(socketsOfUser: 2)) { cluster in
             let (ann, bob) = (try await cluster.anonymous(), try await cluster.anonymous())
             let first = try await cluster.session(ann)
             let second = try await cluster.session(ann)
@@ -63,6 +65,27 @@ import Testing
                 _ = try await session.answer(to: 1).get()
             }
             #expect(cluster.nodes[0].registry.sessions(of: ann.user.id).count == 2)
+        }
+    }
+
+    @Test func framesOfAllSocketsOfAUserAreCounted() async throws {
+        try await withCluster(1, TestNodeOptions(framesOfUser: .init(perSecond: 0.001, burst: 3))) { cluster in
+            let (ann, bob) = (try await cluster.anonymous(), try await cluster.anonymous())
+            let sockets = [try await cluster.session(ann), try await cluster.session(ann)]
+            for id in 1...3 {
+                await sockets[id % 2].send(.ping, id: id)
+                _ = try await sockets[id % 2].answer(to: id).get()
+            }
+            for socket in sockets {
+                await socket.send(.ping, id: 9)
+                guard case .failure(let problem) = try await socket.answer(to: 9) else { throw Unexpected("a frame too many") }
+                #expect(problem.errorCode == .rateLimited)
+                // Once in a thousand seconds, and nearly all of them are left.
+                #expect((900...1_000).contains(problem.retryAfterSeconds ?? 0))
+            }
+            let other = try await cluster.session(bob)
+            await other.send(.ping, id: 1)
+            _ = try await other.answer(to: 1).get()
         }
     }
 }

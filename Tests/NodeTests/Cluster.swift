@@ -102,11 +102,14 @@ struct Unexpected: Error {
 }
 
 func withCluster(
-    _ count: Int, accessTokenLifetime: Duration = .seconds(900), socketsOfUser: Int? = nil, requiresProfile: Bool = false,
-    _ body: (TestCluster) async throws -> Void
+    _ count: Int, accessTokenLifetime: Duration = .seconds(900), _ body: (TestCluster) async throws -> Void
 ) async throws {
-    let options = TestNodeOptions(
-        accessTokenLifetime: accessTokenLifetime, socketsOfUser: socketsOfUser, requiresProfile: requiresProfile)
+    try await withCluster(count, TestNodeOptions(accessTokenLifetime: accessTokenLifetime), body)
+}
+
+func withCluster(
+    _ count: Int, _ options: TestNodeOptions, _ body: (TestCluster) async throws -> Void
+) async throws {
     let cluster = try await TestCluster(count, options)
     do {
         try await body(cluster)

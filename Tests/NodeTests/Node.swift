@@ -15,6 +15,7 @@ import Runtime
 struct TestNodeOptions: Sendable {
     var accessTokenLifetime: Duration = .seconds(900)
     var socketsOfUser: Int?
+    var framesOfUser: TokenBucket.Rate?
     var requiresProfile = false
 }
 
@@ -60,13 +61,15 @@ final class TestNode: Sendable {
             accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
             logger: .silent)
         let executor = RequestExecutor(metrics: metrics)
+        var limits = RateLimitSettings()
+        limits.rates[.frames] = options.framesOfUser
         let profiles = options.requiresProfile ? ProfileGate(backend: backend) : nil
         watches = WatchHub(
             endpoint: chat.system.lanes[0].endpoint, chat: chat.client, backend: backend, executor: executor)
         let sessions = SessionServices(
             backend: backend, authenticator: authenticator, chat: chat.client, system: chat.system, registry: registry,
-            routes: chat.routes, watches: watches, executor: executor, profiles: profiles,
-            settings: SessionSettings(nodeName: name),
+            routes: chat.routes, watches: watches, executor: executor,
+            limiter: RateLimiter(limits, metrics: metrics), profiles: profiles, settings: SessionSettings(nodeName: name),
             metrics: metrics, logger: .silent)
         let passwords = PasswordHasher(cost: .least, metrics: metrics)
         let gateway = Gateway(

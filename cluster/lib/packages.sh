@@ -4,6 +4,7 @@
 readonly build_packages=(libc6-dev libcurl4-openssl-dev libnats-dev libpq-dev libsodium-dev zlib1g-dev pkg-config)
 readonly run_packages=(curl nats-server postgresql)
 readonly test_packages=(
+  python3-venv
   unicode-data fortunes fortunes-bg fortunes-br fortunes-cs fortunes-de fortunes-eo fortunes-es fortunes-ga fortunes-it
   fortunes-pl fortunes-ru fortunes-zh)
 

@@ -47,3 +47,15 @@ remembered_port() {
   fi
   printf '%s' "$port"
 }
+
+# The first of $1 free ports in a row.
+free_ports() {
+  local first port tries
+  for tries in {1..200}; do
+    first=$((17000 + RANDOM % 8000))
+    for ((port = first; port < first + $1; port++)); do port_is_free "$port" || continue 2; done
+    printf '%s' "$first"
+    return
+  done
+  fail "found no $1 free ports in a row after $tries attempts"
+}

@@ -42,6 +42,21 @@ check() {
   fi
 }
 
+# A check that counts as a test, and prints all its words where it fails.
+# usage: run_check WHAT COMMAND…
+run_check() {
+  local what=$1 log="$test_folder/check.log"
+  shift
+  say "--- $what"
+  if "$@" </dev/null >"$log" 2>&1; then
+    passed=$((passed + 1))
+  else
+    cat "$log"
+    say "--- $what: failed"
+    failed=$((failed + 1))
+  fi
+}
+
 check_scripts() {
   local file
   command -v shellcheck >/dev/null || return 0

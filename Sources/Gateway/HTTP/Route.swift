@@ -44,8 +44,8 @@ struct Route: Sendable {
     let needsProfile: Bool
     let handler: Handler
 
-    private init(
-        _ method: Method, _ path: StaticString, body: Body = .ignored, limit: Limit, needsProfile: Bool = false,
+    init(
+        _ method: Method, _ path: String, body: Body = .ignored, limit: Limit, needsProfile: Bool = false,
         _ handler: Handler
     ) {
         self.method = method
@@ -60,14 +60,14 @@ struct Route: Sendable {
         _ method: Method, _ path: StaticString, limit: Limit = .none,
         _ handler: @escaping @Sendable () throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method, path, limit: limit, .instant(handler))
+        Route(method, path.description, limit: limit, .instant(handler))
     }
 
     static func open(
         _ method: Method, _ path: StaticString, body: Body = .ignored, limit: Limit = .signIn,
         _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method, path, body: body, limit: limit, .open(handler))
+        Route(method, path.description, body: body, limit: limit, .open(handler))
     }
 
     /// - Parameter needsProfile: nil for what the path says: all but `/v1/me`, `/v1/auth` and `/v1/devices`.
@@ -76,14 +76,14 @@ struct Route: Sendable {
         _ handler: @escaping @Sendable (RequestContext, Caller) async throws(RoostError) -> HTTPResponse
     ) -> Route {
         let isExempt = ["me", "auth", "devices"].contains { path.description.split(separator: "/").dropFirst().first == $0[...] }
-        return Route(method, path, body: body, limit: limit, needsProfile: needsProfile ?? !isExempt, .user(handler))
+        return Route(method, path.description, body: body, limit: limit, needsProfile: needsProfile ?? !isExempt, .user(handler))
     }
 
     static func admin(
         _ method: Method, _ path: StaticString, body: Body = .ignored,
         _ handler: @escaping @Sendable (RequestContext) async throws(RoostError) -> HTTPResponse
     ) -> Route {
-        Route(method, path, body: body, limit: .none, .admin(handler))
+        Route(method, path.description, body: body, limit: .none, .admin(handler))
     }
 }
 
@@ -97,14 +97,23 @@ struct PathTemplate: Sendable {
     let text: String
     private let segments: [Segment]
 
-    init(_ path: StaticString) {
-        text = path.description
+    init(_ path: String) {
+        text = path
         segments = text.split(separator: "/").map { segment in
             segment.hasPrefix("{") ? .parameter(String(segment.dropFirst().dropLast())) : .constant(String(segment))
         }
     }
 
     var segmentCount: Int { segments.count }
+
+    var parameterNames: [String] {
+        segments.compactMap { segment in
+            switch segment {
+            case .constant: nil
+            case .parameter(let name): name
+            }
+        }
+    }
 
     /// The parameters by name, or nil where the path is another.
     func match(_ path: [String]) -> [String: String]? {

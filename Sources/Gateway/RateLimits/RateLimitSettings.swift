@@ -9,10 +9,12 @@ public struct RateLimitSettings: Sendable {
     static let deviceSetting = limit("ROOST_LIMIT_DEVICE", "50:500", "requests of one device")
     static let socketsSetting = limit("ROOST_LIMIT_SOCKETS", "50:1000", "sockets opened from one client address")
     static let framesSetting = limit("ROOST_LIMIT_FRAMES", "100:400", "frames of one socket")
+    static let accountFramesSetting = limit("ROOST_LIMIT_ACCOUNT_FRAMES", "200:1000", "frames of all sockets of one account")
     static let signInSetting = limit(
         "ROOST_LIMIT_SIGN_IN", "5:300", "attempts to register, sign in, refresh, reset or verify from one client address")
     static let emailSetting = limit(
-        "ROOST_LIMIT_EMAIL", "0.1:20", "attempts to register, sign in or reset the password with one email")
+        "ROOST_LIMIT_EMAIL", "0.1:20",
+        "attempts to register, sign in or reset the password with one email, or to prove who one is by one account")
     static let lookupSetting = limit("ROOST_LIMIT_LOOKUP", "1:60", "lookups of users by email by one account")
     static let entriesSetting = Setting<Int>.int(
         "ROOST_LIMIT_ENTRIES", default: 100_000, in: 64...10_000_000,
@@ -25,7 +27,8 @@ public struct RateLimitSettings: Sendable {
         help: "proxies whose X-Forwarded-For is believed", accepts: { AddressBlock($0) != nil })
 
     public static let settings: [any DeclaredSetting] = [
-        switchSetting, addressSetting, accountSetting, deviceSetting, socketsSetting, framesSetting, signInSetting, emailSetting,
+        switchSetting, addressSetting, accountSetting, deviceSetting, socketsSetting, framesSetting, accountFramesSetting,
+        signInSetting, emailSetting,
         lookupSetting, entriesSetting, socketsOfUserSetting, trustedProxiesSetting,
     ]
 
@@ -58,6 +61,7 @@ public struct RateLimitSettings: Sendable {
         case .account: accountSetting
         case .device: deviceSetting
         case .sockets: socketsSetting
+        case .frames: accountFramesSetting
         case .signIn: signInSetting
         case .email: emailSetting
         case .lookup: lookupSetting

@@ -15,7 +15,10 @@ public final class RateLimiter: Sendable {
         case account, device
         /// Sockets opened, by the client's address.
         case sockets
-        /// Attempts to get tokens or to prove an email, by the client's address, and by the email given.
+        /// Frames of all sockets, by the account.
+        case frames
+        /// Attempts to get tokens, to prove an email or a password, by the client's address, and by the email given or, of those who
+        /// have a token, by the account.
         case signIn, email
         /// Questions whether an email has an account, by the account that asks.
         case lookup
@@ -80,12 +83,15 @@ public final class RateLimiter: Sendable {
     func admit(_ caller: Caller, _ limit: Route.Limit) throws(RoostError) {
         switch limit {
         case .none: return
-        case .usual, .signIn: break
+        case .usual: break
+        case .signIn: try take(.email, key(caller.userID))
         case .lookup: try take(.lookup, key(caller.userID))
         }
         try take(.device, key(caller.deviceID))
         try take(.account, key(caller.userID))
     }
+
+    func admitFrame(_ caller: Caller) throws(RoostError) { try take(.frames, key(caller.userID)) }
 
     /// - Parameter email: normalised.
     func admit(email: String) throws(RoostError) {

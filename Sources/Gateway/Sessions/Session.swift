@@ -146,11 +146,13 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
             hello(body)
         case (.awaitingHello, .rejected): close(.unauthenticated)
         case (.attaching(let caller), .frame(let frame)), (.ready(let caller), .frame(let frame)):
-            guard framesInFlight < services.settings.framesInFlight, isWithinRate() else {
+            do throws(RoostError) {
+                try admitFrame(caller)
+                perform(frame, caller)
+            } catch {
                 services.metrics.refusedFrames.increment()
-                return answer(frame.id, RoostError(.rateLimited))
+                answer(frame.id, error)
             }
-            perform(frame, caller)
         case (.attaching, .rejected(let id, let error, let isUnreadable)),
             (.ready, .rejected(let id, let error, let isUnreadable)):
             if isUnreadable, unreadable.count(at: .now) >= services.settings.unreadableFramesPerMinute { return close(.wrongUse) }
@@ -167,9 +169,12 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         held.append(parsed)
     }
 
-    private func isWithinRate() -> Bool {
-        guard let rate = services.settings.frameRate else { return true }
-        return bucket.take(rate, at: .now)
+    private func admitFrame(_ caller: Caller) throws(RoostError) {
+        guard framesInFlight < services.settings.framesInFlight else { throw RoostError(.rateLimited) }
+        if let rate = services.settings.frameRate, !bucket.take(rate, at: .now) {
+            throw RoostError(.rateLimited, retryAfter: bucket.secondsUntilNext(rate))
+        }
+        try services.limiter.admitFrame(caller)
     }
 
     /// Counts a frame that is answered later.

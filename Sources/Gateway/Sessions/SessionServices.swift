@@ -14,6 +14,7 @@ public final class SessionServices: Sendable {
     let routes: RouteDirectory
     let watches: WatchHub
     let executor: RequestExecutor
+    let limiter: RateLimiter
     let profiles: ProfileGate?
     let settings: SessionSettings
     let metrics: SessionMetrics
@@ -25,7 +26,8 @@ public final class SessionServices: Sendable {
     ///   - profiles: nil where profiles need not be complete.
     public init(
         backend: Backend, authenticator: Authenticator, chat: ChatClient, system: RoostActorSystem, registry: SessionRegistry,
-        routes: RouteDirectory, watches: WatchHub, executor: RequestExecutor, profiles: ProfileGate? = nil,
+        routes: RouteDirectory, watches: WatchHub, executor: RequestExecutor, limiter: RateLimiter = .off,
+        profiles: ProfileGate? = nil,
         settings: SessionSettings,
         metrics: Metrics, logger: Logger
     ) {
@@ -36,6 +38,7 @@ public final class SessionServices: Sendable {
         self.routes = routes
         self.watches = watches
         self.executor = executor
+        self.limiter = limiter
         self.profiles = profiles
         self.settings = settings
         self.metrics = SessionMetrics(metrics)
@@ -94,6 +97,6 @@ struct SessionMetrics: Sendable {
         crowdedOut = metrics.counter(
             "roost_sessions_crowded_out_total", help: "Sessions closed because their user opened too many others.")
         refusedFrames = metrics.counter(
-            "roost_session_frames_refused_total", help: "Client frames refused because too many were unanswered.")
+            "roost_session_frames_refused_total", help: "Client frames refused because there were too many.")
     }
 }
