@@ -100,6 +100,7 @@ public struct Reaction: Hashable, Sendable {
 public struct SystemEvent: Hashable, Sendable {
     public enum Change: Hashable, Sendable {
         case created
+        /// Of a photo that was set only the id is kept with the message.
         case updated(ConversationUpdate)
         case membersAdded([UserID])
         case memberRemoved(UserID)

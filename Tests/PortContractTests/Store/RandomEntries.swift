@@ -193,6 +193,15 @@ struct RandomEntries {
                 title: update.title ?? old.title, about: update.about ?? old.about, photo: update.photo ?? old.photo,
                 history: update.history ?? old.history)
         }
+        // Of a photo a system message keeps the id alone.
+        update.photo = update.photo.map { $0.map(Media.init(referring:)) }
         build.tell(.updated(update), by: member, at: time)
+    }
+}
+
+extension Media {
+    /// A file of which a system message tells: all but its id is left out.
+    fileprivate init(referring media: Media) {
+        self.init(id: media.id, ownerID: UserID(high: 0, low: 0), state: .ready, kind: .image, contentType: "", bytes: 0)
     }
 }
