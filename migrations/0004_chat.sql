@@ -198,6 +198,8 @@ BEGIN
             GET DIAGNOSTICS affected = ROW_COUNT;
             difference := difference + affected;
             DELETE FROM departures WHERE user_id = change."user" AND conversation_id = conversation;
+            -- To be told anew: a sync while they were away passed over it.
+            UPDATE hidden SET changed_xid = pg_current_xact_id() WHERE conversation_id = conversation AND user_id = change."user";
         ELSIF change.what = 'left' THEN
             DELETE FROM members WHERE conversation_id = conversation AND user_id = change."user";
             GET DIAGNOSTICS affected = ROW_COUNT;
