@@ -8,9 +8,8 @@ struct ConversationFacts {
     var members: MemberTable
     var isReadOnly: Bool
     var isBlocked: Bool
-    var title: String?
-    var about: String?
-    var photo: Media?
+    /// What a group or channel is shown as, apart: most conversations are direct and have none, and there are many of them.
+    private var face: Face?
     var history: HistorySetting
     var isDeleted = false
 
@@ -20,10 +19,39 @@ struct ConversationFacts {
         members = MemberTable(snapshot.members)
         isReadOnly = snapshot.isReadOnly
         isBlocked = snapshot.isBlocked
-        title = snapshot.title
-        about = snapshot.about
-        photo = snapshot.photo
+        switch snapshot.kind {
+        case .direct: face = nil
+        case .group, .channel: face = Face(title: snapshot.title, about: snapshot.about, photo: snapshot.photo)
+        }
         history = snapshot.history
+    }
+
+    private final class Face: Sendable {
+        let title: String?
+        let about: String?
+        let photo: Media?
+
+        init(title: String?, about: String?, photo: Media?) {
+            self.title = title
+            self.about = about
+            self.photo = photo
+        }
+    }
+
+    /// The part of `wanted` that would change something.
+    func differences(in wanted: ConversationUpdate) -> ConversationUpdate {
+        var update = ConversationUpdate()
+        if let title = wanted.title, title != face?.title { update.title = title }
+        if let about = wanted.about, about != face?.about { update.about = .some(about) }
+        if let photo = wanted.photo, photo?.id != face?.photo?.id { update.photo = .some(photo) }
+        if let history = wanted.history, history != self.history { update.history = history }
+        return update
+    }
+
+    mutating func apply(_ update: ConversationUpdate) {
+        face = Face(
+            title: update.title ?? face?.title, about: update.about ?? face?.about, photo: update.photo ?? face?.photo)
+        history = update.history ?? history
     }
 
     func refusal(of action: Rights.Action, for user: UserID) -> RoostError? {

@@ -38,7 +38,7 @@ public struct ConversationState {
         /// What is known may be old: the snapshot is read before anything is decided.
         case stale
         case lookingUp([ConversationCommand])
-        case committing(Flight)
+        indirect case committing(Flight)
         case recovering([ConversationCommand])
     }
 

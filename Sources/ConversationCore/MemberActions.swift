@@ -56,16 +56,9 @@ extension BatchPlan {
 
     mutating func update(_ wanted: ConversationUpdate, by actor: UserID) -> RoostError? {
         if let error = facts.refusal(of: .update, for: actor) { return error }
-        var update = ConversationUpdate()
-        if let title = wanted.title, title != facts.title { update.title = title }
-        if let about = wanted.about, about != facts.about { update.about = .some(about) }
-        if let photo = wanted.photo, photo?.id != facts.photo?.id { update.photo = .some(photo) }
-        if let history = wanted.history, history != facts.history { update.history = history }
+        let update = facts.differences(in: wanted)
         guard !update.isEmpty else { return nil }
-        facts.title = update.title ?? facts.title
-        facts.about = update.about ?? facts.about
-        facts.photo = update.photo ?? facts.photo
-        facts.history = update.history ?? facts.history
+        facts.apply(update)
         change { $0.update = ($0.update ?? ConversationUpdate()).overlaid(with: update) }
         tell(.updated(update), by: actor, about: actor)
         flight.events.append(.conversation(facts.members.ids))

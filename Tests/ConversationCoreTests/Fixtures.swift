@@ -38,8 +38,15 @@ func snapshot(
 }
 
 func send(_ token: UInt64, _ clientID: String, _ text: String = "hi", from sender: UserID = alice) -> ConversationCommand {
-    .send(SendCommand(token: ReplyToken(token), senderID: sender, clientID: clientID, text: text))
+    .send(
+        SendCommand(
+            token: ReplyToken(token), senderID: sender, clientID: clientID, fingerprint: fingerprint(text),
+            content: .success(MessageContent(text: text))))
 }
+
+func fingerprint(_ text: String) -> Int64 { MessageBody.original(.init(text: text)).fingerprint }
+
+func text(of send: SendCommand) -> String { (try? send.content.get())?.text ?? "" }
 
 func read(_ token: UInt64, _ seq: Int64, by user: UserID = bob) -> ConversationCommand {
     .read(PositionCommand(token: ReplyToken(token), userID: user, seq: Seq(seq)))
@@ -54,7 +61,7 @@ func message(
 ) -> Message {
     Message(
         conversationID: conversation, seq: Seq(seq), changeSeq: Seq(seq), clientID: clientID, senderID: sender, kind: .text,
-        text: text, createdAt: time)
+        text: text, fingerprint: fingerprint(text), createdAt: time)
 }
 
 func key(_ clientID: String, _ sender: UserID = alice) -> MessageKey {
