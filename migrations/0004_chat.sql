@@ -234,7 +234,8 @@ BEGIN
     END IF;
 END $$;
 
--- The conversation is gone for everyone; what it leaves is cleared away later.
+-- The conversation is gone for everyone; what it leaves is cleared away later. Until then a last row stands behind its messages,
+-- changed by a value that nothing comes after: so no plain commit of an owner that has not heard of it finds its place.
 CREATE FUNCTION erase_conversation(conversation uuid) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO departures (user_id, conversation_id) SELECT user_id, conversation FROM members WHERE conversation_id = conversation
@@ -242,7 +243,9 @@ BEGIN
     DELETE FROM members WHERE conversation_id = conversation;
     DELETE FROM channel_words WHERE conversation_id = conversation;
     DELETE FROM conversations WHERE id = conversation;
-    INSERT INTO erased_conversations VALUES (conversation) ON CONFLICT DO NOTHING;
+    INSERT INTO erased_conversations VALUES (conversation);
+    INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, deleted_at, kind, text)
+        VALUES (conversation, conversation, 4611686018427387904, 4611686018427387905, now(), now(), 5, '');
 END $$;
 
 -- Commits entries of a journal batch that hold more than plain messages and positions, all in the transaction of the caller: without
@@ -372,11 +375,12 @@ BEGIN
     IF NOT FOUND THEN RETURN false; END IF;
     FOREACH relation IN ARRAY ARRAY['message_words', 'reactions', 'mentions', 'hidden', 'positions', 'messages'] LOOP
         EXECUTE format(
-            'DELETE FROM %I WHERE ctid = ANY(ARRAY(SELECT ctid FROM %I WHERE conversation_id = $1 LIMIT $2))', relation, relation)
-            USING erased, size;
+            'DELETE FROM %I WHERE ctid = ANY(ARRAY(SELECT ctid FROM %I WHERE conversation_id = $1 %s LIMIT $2))', relation, relation,
+            CASE relation WHEN 'messages' THEN 'AND seq < 4611686018427387904' ELSE '' END) USING erased, size;
         GET DIAGNOSTICS cleared = ROW_COUNT;
         IF cleared > 0 THEN RETURN true; END IF;
     END LOOP;
+    DELETE FROM messages WHERE conversation_id = erased;
     DELETE FROM erased_conversations WHERE conversation_id = erased;
     RETURN true;
 END $$;

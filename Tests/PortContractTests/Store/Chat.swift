@@ -184,3 +184,10 @@ extension Message {
         return copy
     }
 }
+
+extension Media {
+    /// What a stored system message knows of a photo that was set: its id.
+    var asReference: Media {
+        Media(id: id, ownerID: UserID(high: 0, low: 0), state: .ready, kind: .image, contentType: "", bytes: 0)
+    }
+}

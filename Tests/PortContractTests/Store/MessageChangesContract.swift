@@ -298,7 +298,7 @@ import Testing
     @Test(arguments: StoreKind.allCases) func systemEventsAreKept(_ kind: StoreKind) async throws {
         let world = try await StoreWorld.shared(kind)
         let (chat, users) = try await Chat.group(world, members: 2)
-        let photo = try await world.makeMedia(of: users[0])
+        let photo = try await world.makeMedia(of: users[0]).asReference
         let events: [SystemEvent.Change] = [
             .updated(ConversationUpdate(title: "T", about: .some("A"), photo: .some(photo), history: .sinceJoined)),
             .updated(ConversationUpdate(about: .some(nil), photo: .some(nil))), .membersAdded([users[1], users[0]]),

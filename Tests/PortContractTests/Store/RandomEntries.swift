@@ -194,14 +194,7 @@ struct RandomEntries {
                 history: update.history ?? old.history)
         }
         // Of a photo a system message keeps the id alone.
-        update.photo = update.photo.map { $0.map(Media.init(referring:)) }
+        update.photo = update.photo.map { $0?.asReference }
         build.tell(.updated(update), by: member, at: time)
-    }
-}
-
-extension Media {
-    /// A file of which a system message tells: all but its id is left out.
-    fileprivate init(referring media: Media) {
-        self.init(id: media.id, ownerID: UserID(high: 0, low: 0), state: .ready, kind: .image, contentType: "", bytes: 0)
     }
 }

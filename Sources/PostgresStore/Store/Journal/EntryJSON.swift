@@ -63,7 +63,8 @@ extension JournalEntry {
 
 extension Message {
     fileprivate var isPlain: Bool {
-        kind == .text && replyTo == nil && media == nil && !isForwarded && mentions.isEmpty && changeSeq == seq && !clientID.isEmpty
+        kind == .text && replyTo == nil && media == nil && !isForwarded && mentions.isEmpty && changeSeq == seq
+            && !clientID.isEmpty
     }
 }
 
@@ -109,11 +110,11 @@ extension JSONWriter {
         }
     }
 
-    /// Of a message that was not edited the text is as it was stored.
+    /// Of a message that is deleted there is nothing more to write.
     fileprivate mutating func write(changed message: Message) {
         member("seq", message.seq)
         member("change", message.changeSeq)
-        if message.editedAt != nil, !message.isDeleted { member("text", message.text) }
+        if !message.isDeleted { member("text", message.text) }
         milliseconds("edited", message.editedAt)
         milliseconds("deleted", message.deletedAt)
     }

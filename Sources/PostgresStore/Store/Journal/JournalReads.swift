@@ -29,6 +29,9 @@ enum JournalReads {
         ) p
         """)
 
+    /// What a deleted conversation has left to be cleared away is gone for everyone.
+    private static let exists = "EXISTS (SELECT FROM conversations c WHERE c.id = k.conversation_id)"
+
     static let stored = PostgresStatement(
         "stored",
         """
@@ -36,6 +39,7 @@ enum JournalReads {
         FROM unnest($1::bigint[], $2::uuid[], $3::uuid[], $4::text[]) k(number, conversation_id, sender_id, client_id)
         JOIN messages m
             ON m.conversation_id = k.conversation_id AND m.sender_id = k.sender_id AND m.client_id = k.client_id COLLATE "C"
+        WHERE \(exists)
         """)
 
     static let targets = PostgresStatement(
@@ -49,6 +53,7 @@ enum JournalReads {
             \(Message.columns("m", for: .everyone))
         FROM unnest($1::bigint[], $2::uuid[], $3::bigint[]) k(number, conversation_id, seq)
         JOIN messages m ON m.conversation_id = k.conversation_id AND m.seq = k.seq
+        WHERE \(exists)
         """)
 
     /// Whether member `o` sees all of message `m` of conversation `c`.

@@ -72,7 +72,8 @@ enum JournalStatements {
         if parts.contains(.messages) {
             let firsts = "unnest(\(next("uuid")), \(next("bigint"))) e(id, first)"
             tables.append("gaps AS (SELECT count(*) AS n FROM \(firsts) WHERE \(isMisplaced("e.id", "e.first")))")
-            let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text", "bigint"].map(next).joined(separator: ", ")
+            let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text", "bigint"].map(next).joined(
+                separator: ", ")
             tables.append(
                 """
                 stored AS (

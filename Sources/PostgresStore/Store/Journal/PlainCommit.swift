@@ -12,7 +12,10 @@ final class PlainCommit {
     /// How often a batch is isolated before its entries go alone: more than one can only be owing to another writer.
     private static let isolationLimit = 3
 
-    init(batch: JournalBatch, connection: PostgresConnection, metrics: PostgresMetrics, completion: @escaping JournalCommit.Completion) {
+    init(
+        batch: JournalBatch, connection: PostgresConnection, metrics: PostgresMetrics,
+        completion: @escaping JournalCommit.Completion
+    ) {
         self.batch = batch
         self.connection = connection
         self.metrics = metrics

@@ -77,7 +77,8 @@ private struct MessageSearch {
 
     /// Messages in their present state that have not been prepared: each is looked at.
     func unprepared(after position: SearchPosition?) async throws(StoreError) -> [Message] {
-        try await matches(after: position, step: max(200, 2 * wanted), statement: SearchStatements.unpreparedMessages, tsquery: nil)
+        try await matches(
+            after: position, step: max(200, 2 * wanted), statement: SearchStatements.unpreparedMessages, tsquery: nil)
     }
 
     func prepared(after position: SearchPosition?) async throws(StoreError) -> [Message] {
