@@ -5,22 +5,28 @@ import Runtime
 /// The ports that routes and sessions stand on.
 public struct Backend: Sendable {
     public let accounts: any AccountStore
+    public let contacts: any ContactStore
     public let conversations: any ConversationStore
     public let commands: any ChatCommands
     public let presence: any PresenceQueries
     public let signals: any ClusterSignals
     let logger: Logger
+    /// A mail waits in the outbox: whoever sends it may look now.
+    let mailQueued: @Sendable () -> Void
 
     public init(
-        accounts: any AccountStore, conversations: any ConversationStore, commands: any ChatCommands,
-        presence: any PresenceQueries, signals: any ClusterSignals, logger: Logger
+        accounts: any AccountStore, contacts: any ContactStore, conversations: any ConversationStore, commands: any ChatCommands,
+        presence: any PresenceQueries, signals: any ClusterSignals, logger: Logger,
+        mailQueued: @escaping @Sendable () -> Void = {}
     ) {
         self.accounts = accounts
+        self.contacts = contacts
         self.conversations = conversations
         self.commands = commands
         self.presence = presence
         self.signals = signals
         self.logger = logger
+        self.mailQueued = mailQueued
     }
 
     /// Asks a store; its errors become those that clients see.

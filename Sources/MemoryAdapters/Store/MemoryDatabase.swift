@@ -92,6 +92,12 @@ struct MemoryTables: Sendable {
     var tokens: [TokenHash: TokenRow] = [:]
     var secrets: [String: [UInt8]] = [:]
     var mails: [MailRow] = []
+    var mailTokens: [TokenHash: MailTokenRow] = [:]
+    var contacts: [ContactKey: ContactRow] = [:]
+    var blocks: [ContactKey: Timestamp] = [:]
+    /// Deletions to be made whole, and until when each is somebody's.
+    var deletions: [UserID: ContinuousClock.Instant] = [:]
+    var audit: [AuditEntry] = []
 
     var conversations: [ConversationID: ConversationRow] = [:]
     var directs: [DirectPair: ConversationID] = [:]
@@ -118,9 +124,13 @@ struct MemoryTables: Sendable {
 struct UserRow: Sendable {
     var user: User
     var passwordHash: String?
-    var isSuspended = false
+    var suspendedAt: Timestamp?
+    var deletedAt: Timestamp?
     var lastSeen: Timestamp?
     var version: Int64
+
+    var isSuspended: Bool { suspendedAt != nil }
+    var isLive: Bool { !isSuspended && !user.isDeleted }
 
     var isListed: Bool { user.email != nil && !user.isDeleted && user.settings.directoryVisible }
 }
@@ -128,6 +138,7 @@ struct UserRow: Sendable {
 struct DeviceRow: Sendable {
     var device: Device
     var revokedAt: Timestamp?
+    var push: PushAddress?
 }
 
 struct TokenRow: Sendable {

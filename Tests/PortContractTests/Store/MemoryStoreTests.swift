@@ -8,7 +8,9 @@ import Testing
 @Suite struct MemoryStoreTests {
     private func world(_ database: MemoryDatabase) -> StoreWorld {
         StoreWorld(
-            accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
+            accounts: MemoryAccountStore(database), contacts: MemoryContactStore(database),
+            operators: MemoryOperatorStore(database), deletions: MemoryDeletionStore(database),
+            conversations: MemoryConversationStore(database),
             cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
             makeJournal: { loop, _ in MemoryJournal(database, loop: loop) })
     }
