@@ -9,6 +9,8 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
         case deviceRevoked(DeviceID)
         case userChanged(UserID)
         case conversationChanged(ConversationID, for: [UserID])
+        case blockChanged(UserID, UserID)
+        case userDeleted(UserID, from: ConversationID)
     }
 
     private static let subject = Subject("roost", "v1", "signal")
@@ -18,6 +20,8 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
         static let deviceRevoked: UInt8 = 1
         static let userChanged: UInt8 = 2
         static let conversationChanged: UInt8 = 3
+        static let blockChanged: UInt8 = 4
+        static let userDeleted: UInt8 = 5
     }
 
     private let bus: any MessageBus
@@ -50,6 +54,12 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
         spread(.conversationChanged(conversation, for: members))
     }
 
+    public func blockChanged(between one: UserID, and other: UserID) { spread(.blockChanged(one, other)) }
+
+    public func userDeleted(_ user: UserID, from conversation: ConversationID) {
+        spread(.userDeleted(user, from: conversation))
+    }
+
     private func spread(_ signal: Signal) {
         do throws(BusError) {
             // Our own copy comes back with everybody's.
@@ -74,6 +84,14 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
             writer.append(conversation)
             writer.append(UInt32(members.count))
             for member in members { writer.append(member) }
+        case .blockChanged(let one, let other):
+            writer.append(Code.blockChanged)
+            writer.append(one)
+            writer.append(other)
+        case .userDeleted(let user, let conversation):
+            writer.append(Code.userDeleted)
+            writer.append(user)
+            writer.append(conversation)
         }
         return writer.bytes
     }
@@ -91,6 +109,8 @@ public final class Signals: ClusterSignals, @unchecked Sendable {
                 var members: [UserID] = []
                 for _ in 0..<(try reader.uint32()) { members.append(try reader.identifier()) }
                 return .conversationChanged(conversation, for: members)
+            case Code.blockChanged: return .blockChanged(try reader.identifier(), try reader.identifier())
+            case Code.userDeleted: return .userDeleted(try reader.identifier(), from: try reader.identifier())
             default: return nil
             }
         } catch {

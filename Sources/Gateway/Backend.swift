@@ -6,6 +6,7 @@ import Runtime
 /// The ports that routes and sessions stand on.
 public struct Backend: Sendable {
     public let accounts: any AccountStore
+    public let contacts: any ContactStore
     public let conversations: any ConversationStore
     public let commands: any ChatCommands
     public let presence: any PresenceQueries
@@ -13,18 +14,23 @@ public struct Backend: Sendable {
     /// As the actors go by them.
     public let rules: ConversationRules
     let logger: Logger
+    /// A mail waits in the outbox: whoever sends it may look now.
+    let mailQueued: @Sendable () -> Void
 
     public init(
-        accounts: any AccountStore, conversations: any ConversationStore, commands: any ChatCommands,
-        presence: any PresenceQueries, signals: any ClusterSignals, rules: ConversationRules = ConversationRules(), logger: Logger
+        accounts: any AccountStore, contacts: any ContactStore, conversations: any ConversationStore, commands: any ChatCommands,
+        presence: any PresenceQueries, signals: any ClusterSignals, rules: ConversationRules = ConversationRules(), logger: Logger,
+        mailQueued: @escaping @Sendable () -> Void = {}
     ) {
         self.accounts = accounts
+        self.contacts = contacts
         self.conversations = conversations
         self.commands = commands
         self.presence = presence
         self.signals = signals
         self.rules = rules
         self.logger = logger
+        self.mailQueued = mailQueued
     }
 
     /// Asks a store; its errors become those that clients see.

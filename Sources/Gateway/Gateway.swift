@@ -25,14 +25,21 @@ public final class Gateway: EdgeHandler {
     ///   - isReady: what `/readyz` says; cheap, any thread.
     ///   - makeSession: for each socket whose handshake was accepted.
     public init(
-        backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, executor: RequestExecutor,
-        settings: GatewaySettings = GatewaySettings(), limiter: RateLimiter = .off, profiles: ProfileGate? = nil,
+        backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, eraser: AccountEraser,
+        executor: RequestExecutor, settings: GatewaySettings = GatewaySettings(), limiter: RateLimiter = .off,
+        profiles: ProfileGate? = nil,
         isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger, makeSession: @escaping SessionFactory
     ) {
+        let desk = SessionDesk(backend: backend, authenticator: authenticator)
         let routes =
             HealthRoutes(isReady: isReady).routes
-            + AuthRoutes(backend: backend, authenticator: authenticator, passwords: passwords).routes
+            + AuthRoutes(desk: desk, passwords: passwords).routes
+            + PasswordRoutes(desk: desk, passwords: passwords, forgotPace: settings.forgotPace).routes
+            + DeviceRoutes(desk: desk).routes
             + UserRoutes(backend: backend).routes
+            + DeletionRoutes(backend: backend, passwords: passwords, eraser: eraser).routes
+            + ContactRoutes(backend: backend, now: { authenticator.currentTime }).routes
+            + BlockRoutes(backend: backend, now: { authenticator.currentTime }).routes
             + ConversationRoutes(backend: backend, now: { authenticator.currentTime }).routes
             + GroupRoutes(backend: backend, now: { authenticator.currentTime }).routes
             + MessageRoutes(backend: backend).routes

@@ -22,6 +22,8 @@ public struct GatewaySettings: Sendable {
     public var offersEcho = false
     /// Of the server, as `/openapi.json` tells it.
     public var version = "0"
+    /// How long the answer to a forgotten password takes, at least: longer than the work for an account that exists.
+    public var forgotPace: Duration = .milliseconds(250)
 
     public init() {}
 

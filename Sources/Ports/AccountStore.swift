@@ -1,17 +1,22 @@
 import RoostModel
 
-/// Users, their devices and tokens. Secrets come in hashed: this port never sees a password or a token.
-public protocol AccountStore: Sendable {
+/// Users, their devices and tokens. Secrets come in hashed: of passwords and tokens the store knows nothing else, but for those in
+/// mails, which wait in the outbox until they are sent.
+public protocol AccountStore: PasswordStore, PushTokenStore {
     /// A random secret of 32 bytes that all nodes share, made by the first to ask.
     func clusterSecret(named name: String) async throws(StoreError) -> [UInt8]
 
-    /// Creates a user with a first device. `conflict` where the email is taken.
-    func createUser(_ user: User, passwordHash: String?, device: NewDevice) async throws(StoreError)
+    /// Creates a user with a first device, and queues the mail that verifies the email. `conflict` where the email is taken.
+    func createUser(
+        _ user: User, passwordHash: String?, device: NewDevice, verification: MailToken?
+    ) async throws(StoreError)
 
     /// By the normalised email.
     func credentials(forEmail email: String) async throws(StoreError) -> Credentials?
 
-    func createDevice(_ device: NewDevice) async throws(StoreError)
+    /// A login. False where the account is gone or suspended, or its password is not the one that was checked: then a change or a
+    /// reset came between, and logged out all others.
+    func createDevice(_ device: NewDevice, checkedHash: String) async throws(StoreError) -> Bool
 
     /// Spends `spent` for `successor`, atomically. See ``RefreshOutcome``.
     func rotateRefreshToken(
@@ -20,7 +25,7 @@ public protocol AccountStore: Sendable {
 
     func devices(of user: UserID) async throws(StoreError) -> [Device]
 
-    /// False where the user has no such live device.
+    /// Its tokens go, and its push address. False where the user has no such live device.
     func revokeDevice(_ device: DeviceID, of user: UserID, at time: Timestamp) async throws(StoreError) -> Bool
 
     /// Devices revoked at or after `time` (database clock), for the nodes' caches.
@@ -31,6 +36,9 @@ public protocol AccountStore: Sendable {
     /// Those that exist, in no order.
     func users(_ ids: [UserID]) async throws(StoreError) -> [User]
 
+    /// The full account of a normalised email.
+    func user(withEmail email: String) async throws(StoreError) -> User?
+
     /// Applies the change and answers the new state; nil where there is no such user. Sets `profileCompleted`, never clears it.
     func updateUser(_ id: UserID, _ change: ProfileChange) async throws(StoreError) -> User?
 
@@ -38,14 +46,27 @@ public protocol AccountStore: Sendable {
     /// all without a query), without the caller, guests, deleted and hidden users. Ordered by name, then id.
     func directory(query: String?, caller: UserID, cursor: String?, limit: Int) async throws(StoreError) -> Page<User>
 
-    /// Those of `ids` that `caller` may see: shares a conversation with, or finds in the directory, or is.
+    /// Those of `ids` that `caller` may see: shares a conversation with, has as a contact, finds in the directory, or is.
     func visible(_ ids: [UserID], to caller: UserID) async throws(StoreError) -> Set<UserID>
+
+    /// Those with whom the user shares a conversation, in no order; `limit` of them where there are more.
+    func partners(of user: UserID, limit: Int) async throws(StoreError) -> [UserID]
+
+    /// Of any conversation; `limit` of them where there are more.
+    func members(of conversation: ConversationID, limit: Int) async throws(StoreError) -> [UserID]
 
     /// When each user's last session ended, for those who ever had one.
     func lastSeen(_ ids: [UserID]) async throws(StoreError) -> [UserID: Timestamp]
 
     /// Stored as maxima.
     func recordLastSeen(_ times: [UserID: Timestamp]) async throws(StoreError)
+}
+
+extension AccountStore {
+    /// As ``createUser(_:passwordHash:device:verification:)``, without a mail.
+    public func createUser(_ user: User, passwordHash: String?, device: NewDevice) async throws(StoreError) {
+        try await createUser(user, passwordHash: passwordHash, device: device, verification: nil)
+    }
 }
 
 /// The SHA-256 or BLAKE2b hash of a token, 32 bytes.

@@ -81,6 +81,12 @@ public protocol ClusterSignals: Sendable {
     /// The user's profile or settings changed.
     func userChanged(_ user: UserID)
 
+    /// One of the two blocks the other now, or no longer.
+    func blockChanged(between one: UserID, and other: UserID)
+
+    /// The user was deleted: the members of a conversation that was theirs hear of it.
+    func userDeleted(_ user: UserID, from conversation: ConversationID)
+
     /// A conversation was made or changed for these users: their sessions get it as an event.
     func conversationChanged(_ conversation: ConversationID, for members: [UserID])
 }

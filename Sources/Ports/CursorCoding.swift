@@ -23,6 +23,7 @@ public struct CursorWriter {
 
 public enum CursorKind: UInt8, Sendable {
     case conversations = 1, directory = 2, sync = 3, members = 4, channels = 5, search = 6
+    case contacts = 16, blocks = 17, operatorUsers = 18, audit = 19
 }
 
 public struct CursorReader {

@@ -56,14 +56,20 @@ public struct Device: Hashable, Sendable {
     public let platform: String?
     public let createdAt: Timestamp
     public let lastUsedAt: Timestamp
+    /// Nil where nothing is pushed to it.
+    public let pushProvider: PushProvider?
 
-    public init(id: DeviceID, userID: UserID, name: String?, platform: String?, createdAt: Timestamp, lastUsedAt: Timestamp) {
+    public init(
+        id: DeviceID, userID: UserID, name: String?, platform: String?, createdAt: Timestamp, lastUsedAt: Timestamp,
+        pushProvider: PushProvider? = nil
+    ) {
         self.id = id
         self.userID = userID
         self.name = name
         self.platform = platform
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt
+        self.pushProvider = pushProvider
     }
 }
 

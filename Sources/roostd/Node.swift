@@ -64,8 +64,9 @@ final class Node: Sendable {
             logger: logger.labelled("auth"), onRevoked: { registry.close($0) })
         let signals = Signals(bus: bus) { links.received($0) }
         let backend = Backend(
-            accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
-            rules: rules, logger: logger.labelled("gateway"))
+            accounts: accounts, contacts: PostgresContactStore(pool: pool), conversations: conversations, commands: chat.client,
+            presence: chat.client, signals: signals, rules: rules, logger: logger.labelled("gateway"),
+            mailQueued: { mail.drain.nudge() })
         let executor = RequestExecutor(metrics: metrics)
         let limiter = RateLimiter(limits, metrics: metrics)
         let profiles = configuration[GatewaySettings.requireProfileSetting] ? ProfileGate(backend: backend) : nil
@@ -91,10 +92,13 @@ final class Node: Sendable {
 
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let passwords = PasswordHasher(metrics: metrics)
+        let eraser = AccountEraser(
+            backend: backend, deletions: PostgresDeletionStore(pool: pool), authenticator: authenticator, metrics: metrics,
+            logger: logger.labelled("accounts"))
         var gatewaySettings = GatewaySettings(configuration)
         gatewaySettings.version = NodeSettings.version
         let gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
             settings: gatewaySettings, limiter: limiter, profiles: profiles,
             isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
@@ -102,7 +106,9 @@ final class Node: Sendable {
             token: configuration[NodeSettings.adminToken], executor: executor, isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("admin"),
             hooks: configuration[NodeSettings.testHooks]
-                ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil
+                ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil,
+            users: AdminUsers(
+                backend: backend, operators: PostgresOperatorStore(pool: pool), authenticator: authenticator, eraser: eraser)
         ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
 
         let publicListener = Listener(
@@ -116,6 +122,7 @@ final class Node: Sendable {
                 authenticator,
                 SearchPreparer(conversations: conversations, metrics: metrics, logger: logger.labelled("search")),
                 ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),
+                eraser,
                 Listener(
                     "admin", host: NodeSettings.adminHost, port: NodeSettings.adminPort, configuration, loops: [loops.store],
                     handler: admin, metrics: metrics, logger: logger),

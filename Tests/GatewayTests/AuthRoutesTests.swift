@@ -73,7 +73,7 @@ import Testing
     @Test func aSuspendedUserIsToldSoOnlyWithTheRightPassword() async throws {
         try await withGateway(.router) { world, client in
             let bob = try await client.register("bob@x.example")
-            world.database.tables.withLock { $0.users[UserID(bob.id)!]?.isSuspended = true }
+            world.database.tables.withLock { $0.users[UserID(bob.id)!]?.suspendedAt = .now }
             let right = try await client.call("POST", "/v1/auth/login", #"{"email":"bob@x.example","password":"correct horse"}"#)
             #expect(right.status == 403 && right.code == "suspended")
             let wrong = try await client.call("POST", "/v1/auth/login", #"{"email":"bob@x.example","password":"wrong password"}"#)

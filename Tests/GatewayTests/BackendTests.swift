@@ -14,7 +14,8 @@ import Testing
         let database = MemoryDatabase()
         let loop = try EventLoop(name: "lane")
         let backend = Backend(
-            accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
+            accounts: MemoryAccountStore(database), contacts: MemoryContactStore(database),
+            conversations: MemoryConversationStore(database),
             commands: JournalCommands(database, loop: loop, fence: JournalFence(incarnation: .make(), lane: 0)),
             presence: FakePresence(), signals: FakeSignals(), logger: logger)
         let expected: [(StoreError.Code, ErrorCode)] = [

@@ -16,9 +16,9 @@ import Testing
                 #expect(answer.header("Content-Type") == "application/problem+json")
                 #expect(answer["requestId"]?.string == answer.header("X-Request-Id"))
             }
-            let method = try await client.call("DELETE", "/v1/me")
+            let method = try await client.call("PUT", "/v1/me")
             #expect(method.status == 405 && method.code == "methodNotAllowed")
-            #expect(method.header("Allow") == "GET, HEAD, PATCH, OPTIONS")
+            #expect(method.header("Allow") == "GET, HEAD, PATCH, DELETE, OPTIONS")
             #expect(try await client.call("BREW", "/v1/me").status == 405)
         }
     }

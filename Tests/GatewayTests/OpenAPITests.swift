@@ -7,36 +7,19 @@ import Testing
 @Suite struct OpenAPITests {
     /// Of the contract, but in no table yet: take a line away here when its route is there.
     private static let planned: Set<String> = [
-        "DELETE /v1/blocks/{userId}",
-        "DELETE /v1/contacts/{userId}",
         "DELETE /v1/conversations/{conversationId}",
         "DELETE /v1/conversations/{conversationId}/members/{userId}",
         "DELETE /v1/conversations/{conversationId}/messages/{seq}",
         "DELETE /v1/conversations/{conversationId}/messages/{seq}/reactions/{emoji}",
-        "DELETE /v1/devices/current/push",
-        "DELETE /v1/me",
-        "GET /v1/blocks",
         "GET /v1/channels",
-        "GET /v1/contacts",
         "GET /v1/search/messages",
-        "GET /v1/users/lookup",
-        "PATCH /v1/contacts/{userId}",
         "PATCH /v1/conversations/{conversationId}",
         "PATCH /v1/conversations/{conversationId}/members/{userId}",
         "PATCH /v1/conversations/{conversationId}/messages/{seq}",
         "PATCH /v1/conversations/{conversationId}/settings",
-        "POST /v1/auth/email/resend",
-        "POST /v1/auth/email/verify",
-        "POST /v1/auth/link",
-        "POST /v1/auth/password/change",
-        "POST /v1/auth/password/forgot",
-        "POST /v1/auth/password/reset",
-        "POST /v1/contacts",
         "POST /v1/conversations/{conversationId}/join",
         "POST /v1/conversations/{conversationId}/members",
-        "PUT /v1/blocks/{userId}",
         "PUT /v1/conversations/{conversationId}/messages/{seq}/reactions/{emoji}",
-        "PUT /v1/devices/current/push",
     ]
 
     private func name(_ route: Route) -> String { "\(route.method.rawValue) \(route.template.text)" }

@@ -35,13 +35,13 @@ import Testing
     @Test func aRefreshTokenHasOneSuccessorAndNoneWithoutTheKey() throws {
         let tokens = RefreshTokens(key: key)
         let first = tokens.make()
-        let read = try #require(RefreshToken(first.text))
+        let read = try #require(SecretToken(first.text))
         #expect(read.hash == first.hash)
         #expect(tokens.successor(of: read) == tokens.successor(of: first))
         #expect(tokens.successor(of: first) != first && tokens.make() != first)
         #expect(RefreshTokens(key: [UInt8](repeating: 8, count: 32)).successor(of: first) != tokens.successor(of: first))
         for bad in ["", "x", first.text + "A", String(first.text.dropLast()) + "=", String(repeating: "*", count: 43)] {
-            #expect(RefreshToken(bad) == nil, "\(bad)")
+            #expect(SecretToken(bad) == nil, "\(bad)")
         }
     }
 

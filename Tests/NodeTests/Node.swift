@@ -58,7 +58,8 @@ final class TestNode: Sendable {
         let handler = Locked<SignalHandler?>(nil)
         let signals = Signals(bus: bus) { signal in handler.withLock { $0 }?.received(signal) }
         let backend = Backend(
-            accounts: accounts, conversations: conversations, commands: chat.client, presence: chat.client, signals: signals,
+            accounts: accounts, contacts: MemoryContactStore(database), conversations: conversations, commands: chat.client,
+            presence: chat.client, signals: signals,
             logger: .silent)
         let executor = RequestExecutor(metrics: metrics)
         var limits = RateLimitSettings()
@@ -72,8 +73,12 @@ final class TestNode: Sendable {
             limiter: RateLimiter(limits, metrics: metrics), profiles: profiles, settings: SessionSettings(nodeName: name),
             metrics: metrics, logger: .silent)
         let passwords = PasswordHasher(cost: .least, metrics: metrics)
+        let eraser = AccountEraser(
+            backend: backend, deletions: MemoryDeletionStore(database), authenticator: authenticator, metrics: metrics,
+            logger: .silent)
         let gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, profiles: profiles,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
+            profiles: profiles,
             isReady: { true },
             metrics: metrics, logger: .silent, makeSession: { Session(services: sessions, socket: $0) })
         server = EdgeServer(configuration: EdgeConfiguration(), loops: [edge], handler: gateway)

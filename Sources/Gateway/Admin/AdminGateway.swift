@@ -47,10 +47,12 @@ public final class AdminGateway: EdgeHandler {
     /// - Parameters:
     ///   - token: empty for none, in which case only `/metrics` and the health routes answer.
     ///   - hooks: what tests may do to this node; nil, as in production, offers nothing.
+    ///   - users: nil leaves the routes about users out.
     ///   - nodes: the cluster as this node knows it.
     public init(
         token: String, executor: RequestExecutor, isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger,
-        hooks: AdminTestHooks? = nil, nodes: @escaping @Sendable () async throws(RoostError) -> [NodeStatus]
+        hooks: AdminTestHooks? = nil, users: AdminUsers? = nil,
+        nodes: @escaping @Sendable () async throws(RoostError) -> [NodeStatus]
     ) {
         var routes: [Route] =
             HealthRoutes(isReady: isReady).routes + [
@@ -68,6 +70,7 @@ public final class AdminGateway: EdgeHandler {
                     }
                 },
             ]
+        if let users { routes += users.routes }
         if let hooks { routes += hooks.routes }
         let expected = Sodium.hash(token.utf8)
         let guards = API.Guards(admin: { given in !token.isEmpty && Sodium.areEqual(Sodium.hash(given.utf8), expected) })

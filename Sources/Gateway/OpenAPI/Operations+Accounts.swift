@@ -19,7 +19,7 @@ extension Operation {
             problems: [.emailTaken, .weakPassword, .conflict]),
         Operation(
             .post, "/v1/auth/refresh", .accounts, "Spends a refresh token for the next pair of tokens.",
-            body: .request(["refreshToken": .text]), .ok(.session), problems: [.unauthenticated, .tokenReused, .suspended]),
+            body: .request(["refreshToken": .text]), .ok(.session), problems: [.unauthenticated, .tokenReused]),
         Operation(.post, "/v1/auth/logout", .accounts, "Logs this device out.", .noContent),
         Operation(
             .post, "/v1/auth/password/forgot", .accounts, "Mails a link to choose a new password, if there is such an account.",
@@ -42,7 +42,11 @@ extension Operation {
         Operation(
             .put, "/v1/devices/current/push", .accounts, "Sets where this device gets push notifications.",
             body: .request(
-                ["provider": .words("apns", "fcm", "webpush"), "token": .text], optional: ["endpoint": .text]),
+                ["provider": .words(PushProvider.self), "token": .text(1...2_048)],
+                optional: [
+                    "topic": .text, "environment": .words("production", "sandbox"),
+                    "keys": .request(["p256dh": .text, "auth": .text]),
+                ]),
             .noContent),
         Operation(.delete, "/v1/devices/current/push", .accounts, "No push notifications to this device any more.", .noContent),
     ]

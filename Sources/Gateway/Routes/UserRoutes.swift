@@ -16,6 +16,7 @@ struct UserRoutes: Sendable {
             .user(.get, "/v1/me", me),
             .user(.patch, "/v1/me", body: .required, changeMe),
             .user(.get, "/v1/users", directory),
+            .user(.get, "/v1/users/lookup", limit: .lookup, lookup),
             .user(.get, "/v1/users/{userId}", user),
             .user(.get, "/v1/presence", presenceOfMany),
         ]
@@ -54,6 +55,18 @@ struct UserRoutes: Sendable {
         guard let user = try await backend.ask({ try await backend.accounts.user(id) }) else { throw .notFound }
         let known = await presence.presenceIfKnown(of: [user], for: caller.userID)
         return .json { $0.user(user, presence: known[id]) }
+    }
+
+    /// By the exact email, also of those whom the directory does not show: whoever knows the address was given it.
+    private func lookup(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
+        guard let text = request.query.text("email"), !text.isEmpty else {
+            throw RoostError(.badParameter, "email is missing")
+        }
+        guard let email = Email(text)?.value,
+            let user = try await backend.ask({ try await backend.accounts.user(withEmail: email) })
+        else { throw .notFound }
+        let known = await presence.presenceIfKnown(of: [user], for: caller.userID, areVisible: false)
+        return .json { $0.user(user, presence: known[user.id]) }
     }
 
     private func presenceOfMany(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {

@@ -5,8 +5,8 @@ import RoostProtocol
 
 /// What a node's sessions hear of news that is no message.
 public final class SignalHandler: Sendable {
-    /// Pages of a user's conversations that are read to find whom a changed profile concerns.
-    private static let pages = 10
+    /// How many hear of a changed profile at once, at most; others learn of it when they look.
+    private static let partnerLimit = 50_000
 
     private let backend: Backend
     private let authenticator: Authenticator
@@ -40,30 +40,29 @@ public final class SignalHandler: Sendable {
             watches.rightsChanged(of: user)
             for session in registry.sessions(of: user) { session.loop.execute { session.recheckWatches() } }
             background.submit { await self.showUser(user) }
+        case .blockChanged(let one, let other): watches.blockChanged(between: one, and: other)
+        case .userDeleted(let user, let conversation):
+            background.submit { await self.showDeleted(user, from: conversation) }
         }
     }
 
     private func showUser(_ id: UserID) async {
         guard let user = (try? await backend.accounts.user(id)) ?? nil else { return }
         setSharesReadReceipts(user.settings.shareReadReceipts, id)
-        let event = ServerEvent.user(user, presence: nil)
-        for partner in await partners(of: id) where registry.hasSessions(of: partner) { push(event, to: partner) }
+        let partners = try? await backend.accounts.partners(of: id, limit: Self.partnerLimit)
+        show(user, to: partners ?? [])
     }
 
-    /// Those who share a conversation with the user.
-    private func partners(of user: UserID) async -> Set<UserID> {
-        var partners: Set<UserID> = []
-        var cursor: String?
-        for _ in 0..<Self.pages {
-            let page = try? await backend.conversations.conversations(
-                for: user, archived: false, cursor: cursor, limit: Limits.pageMaximum, at: authenticator.currentTime)
-            guard let page else { break }
-            for view in page.items { partners.formUnion(view.members.map(\.userID)) }
-            cursor = page.nextCursor
-            if cursor == nil { break }
-        }
-        partners.remove(user)
-        return partners
+    /// The user may have left the conversation by now, so its members are asked for, and not the user's partners.
+    private func showDeleted(_ id: UserID, from conversation: ConversationID) async {
+        guard let user = (try? await backend.accounts.user(id)) ?? nil, user.isDeleted else { return }
+        let members = try? await backend.accounts.members(of: conversation, limit: Self.partnerLimit)
+        show(user, to: members ?? [])
+    }
+
+    private func show(_ user: User, to others: [UserID]) {
+        let event = ServerEvent.user(user, presence: nil)
+        for other in others where other != user.id && registry.hasSessions(of: other) { push(event, to: other) }
     }
 
     private func push(_ event: [UInt8], to user: UserID) {

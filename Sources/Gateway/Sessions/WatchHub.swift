@@ -13,8 +13,7 @@ public final class WatchHub: @unchecked Sendable {
     private struct Watcher {
         weak var session: Session?
         let caller: UserID
-        /// Both sides share when they were last seen.
-        var sharesLastSeen: Bool
+        var sight: Sight
     }
 
     private struct Watched {
@@ -61,7 +60,7 @@ public final class WatchHub: @unchecked Sendable {
     private struct Permission: Sendable {
         struct Entry: Sendable {
             let user: UserID
-            let sharesLastSeen: Bool
+            let sight: Sight
             let lastSeenAt: Timestamp?
         }
         var entries: [Entry] = []
@@ -76,6 +75,9 @@ public final class WatchHub: @unchecked Sendable {
             }
             let shown = users.filter(visible.contains)
             let records = try await backend.ask { () throws(StoreError) in try await backend.accounts.users(shown + [caller]) }
+            let blocked = try await backend.ask { () throws(StoreError) in
+                try await backend.contacts.blocked(shown, with: caller)
+            }
             let sharing = Set(records.filter { $0.settings.shareLastSeen }.map(\.id))
             let lastSeen = try await backend.ask { () throws(StoreError) in
                 try await backend.accounts.lastSeen(shown.filter(sharing.contains))
@@ -85,7 +87,8 @@ public final class WatchHub: @unchecked Sendable {
                 Permission(
                     entries: shown.filter { seen.insert($0).inserted }.map { user in
                         let shares = sharing.contains(user) && sharing.contains(caller)
-                        return .init(user: user, sharesLastSeen: shares, lastSeenAt: shares ? lastSeen[user] : nil)
+                        let sight: Sight = blocked.contains(user) ? .nothing : shares ? .all : .stateOnly
+                        return .init(user: user, sight: sight, lastSeenAt: lastSeen[user])
                     }))
         } catch {
             return .failure(error)
@@ -101,12 +104,12 @@ public final class WatchHub: @unchecked Sendable {
         var remaining = permission.entries.count
         var failure: RoostError?
         for entry in permission.entries {
-            let watcher = Watcher(session: session, caller: caller, sharesLastSeen: entry.sharesLastSeen)
+            let watcher = Watcher(session: session, caller: caller, sight: entry.sight)
             add(watcher, session.sessionID, to: entry.user) { result in
                 switch result {
                 case .failure(let error): failure = error
                 case .success(let fact):
-                    presence[entry.user] = fact.presence(sharesLastSeen: entry.sharesLastSeen, earlier: entry.lastSeenAt)
+                    presence[entry.user] = fact.presence(entry.sight, earlier: entry.lastSeenAt)
                 }
                 remaining -= 1
                 guard remaining == 0 else { return }
@@ -181,6 +184,17 @@ public final class WatchHub: @unchecked Sendable {
         }
     }
 
+    /// One of the two blocks the other now, or no longer.
+    public func blockChanged(between one: UserID, and other: UserID) {
+        loop.execute { [self] in
+            for (user, caller) in [(one, other), (other, one)] {
+                for (_, watcher) in watched[user]?.watchers ?? [:] where watcher.caller == caller {
+                    if let session = watcher.session { recheck([user], for: session, caller) }
+                }
+            }
+        }
+    }
+
     /// Asks again what `caller` may know of users that the session watches.
     func recheck(_ users: [UserID], for session: Session, _ caller: UserID) {
         let (backend, id) = (backend, session.sessionID)
@@ -194,12 +208,17 @@ public final class WatchHub: @unchecked Sendable {
     }
 
     private func apply(_ permission: Permission, to users: [UserID], of session: SessionID) {
-        let allowed = Dictionary(uniqueKeysWithValues: permission.entries.map { ($0.user, $0.sharesLastSeen) })
+        let allowed = Dictionary(uniqueKeysWithValues: permission.entries.map { ($0.user, $0) })
         for user in users {
             guard var watcher = watched[user]?.watchers[session] else { continue }
-            if let shares = allowed[user] {
-                watcher.sharesLastSeen = shares
+            if let entry = allowed[user] {
+                let isNews = (watcher.sight == .nothing) != (entry.sight == .nothing)
+                watcher.sight = entry.sight
                 watched[user]?.watchers[session] = watcher
+                // Blocked, they go offline at once; let be, they are seen again as they are.
+                guard isNews, let fact = watched[user]?.fact, let session = watcher.session else { continue }
+                let presence = fact.presence(entry.sight, earlier: entry.lastSeenAt)
+                session.loop.execute { session.presenceChanged(presence) }
             } else if let session = watcher.session {
                 session.loop.execute { session.watchEnded(user) }
                 drop(session, [user])
@@ -237,16 +256,30 @@ public final class WatchHub: @unchecked Sendable {
         watched[fact.userID] = entry
         guard let known, known.state != fact.state else { return }
         for (_, watcher) in entry.watchers {
-            guard let session = watcher.session else { continue }
-            let presence = fact.presence(sharesLastSeen: watcher.sharesLastSeen, earlier: nil)
+            guard watcher.sight != .nothing, let session = watcher.session else { continue }
+            let presence = fact.presence(watcher.sight, earlier: nil)
             session.loop.execute { session.presenceChanged(presence) }
         }
     }
 }
 
+/// How much of another's presence one may know.
+private enum Sight: Sendable {
+    case all
+    /// One of the two does not share when they were last seen.
+    case stateOnly
+    /// One of the two blocks the other.
+    case nothing
+}
+
 extension PresenceFact {
-    fileprivate func presence(sharesLastSeen: Bool, earlier: Timestamp?) -> Presence {
-        let seen = [lastSeenAt, earlier].compactMap { $0 }.max()
-        return Presence(userID: userID, state: state, lastSeenAt: state == .offline && sharesLastSeen ? seen : nil)
+    fileprivate func presence(_ sight: Sight, earlier: Timestamp?) -> Presence {
+        switch sight {
+        case .nothing: return Presence(userID: userID, state: .offline, lastSeenAt: nil)
+        case .stateOnly: return Presence(userID: userID, state: state, lastSeenAt: nil)
+        case .all:
+            let seen = [lastSeenAt, earlier].compactMap { $0 }.max()
+            return Presence(userID: userID, state: state, lastSeenAt: state == .offline ? seen : nil)
+        }
     }
 }

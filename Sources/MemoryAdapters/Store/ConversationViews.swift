@@ -20,7 +20,7 @@ extension MemoryTables {
     func isBlocked(_ row: ConversationRow) -> Bool {
         guard row.kind == .direct, row.members.count == 2 else { return false }
         let (a, b) = (row.members[0].userID, row.members[1].userID)
-        return blocks[BlockPair(blocker: a, blocked: b)] != nil || blocks[BlockPair(blocker: b, blocked: a)] != nil
+        return blocks[ContactKey(owner: a, user: b)] != nil || blocks[ContactKey(owner: b, user: a)] != nil
     }
 
     // MARK: Messages

@@ -3,7 +3,7 @@ import RoostModel
 
 /// The memory twin of users, devices and tokens.
 public struct MemoryAccountStore: AccountStore {
-    private let database: MemoryDatabase
+    let database: MemoryDatabase
 
     public init(_ database: MemoryDatabase) { self.database = database }
 
@@ -16,13 +16,18 @@ public struct MemoryAccountStore: AccountStore {
         }
     }
 
-    public func createUser(_ user: User, passwordHash: String?, device: NewDevice) async throws(StoreError) {
+    public func createUser(
+        _ user: User, passwordHash: String?, device: NewDevice, verification: MailToken?
+    ) async throws(StoreError) {
         try database.write { (tables) throws(StoreError) in
             let isTaken = user.email.map { tables.usersByEmail[$0] != nil } ?? false
             if isTaken || tables.users[user.id] != nil { throw StoreError(.conflict, detail: "email or id") }
             try tables.add(device)
             tables.users[user.id] = UserRow(user: user, passwordHash: passwordHash, version: tables.nextVersion())
-            if let email = user.email { tables.usersByEmail[email] = user.id }
+            if let email = user.email {
+                tables.usersByEmail[email] = user.id
+                if let verification { tables.send(verification, .verifyEmail, to: email, of: user.id) }
+            }
         }
     }
 
@@ -35,8 +40,12 @@ public struct MemoryAccountStore: AccountStore {
         }
     }
 
-    public func createDevice(_ device: NewDevice) async throws(StoreError) {
-        try database.write { (tables) throws(StoreError) in try tables.add(device) }
+    public func createDevice(_ device: NewDevice, checkedHash: String) async throws(StoreError) -> Bool {
+        try database.write { (tables) throws(StoreError) in
+            guard let row = tables.users[device.userID], row.isLive, row.passwordHash == checkedHash else { return false }
+            try tables.add(device)
+            return true
+        }
     }
 
     public func rotateRefreshToken(
@@ -65,7 +74,8 @@ public struct MemoryAccountStore: AccountStore {
 
     public func devices(of user: UserID) async throws(StoreError) -> [Device] {
         try database.read { tables in
-            tables.devices.values.filter { $0.device.userID == user && $0.revokedAt == nil }.map(\.device)
+            tables.devices.values.filter { $0.device.userID == user && $0.revokedAt == nil }
+                .map { $0.device.pushed(by: $0.push?.provider) }
                 .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
         }
     }
@@ -88,6 +98,23 @@ public struct MemoryAccountStore: AccountStore {
 
     public func users(_ ids: [UserID]) async throws(StoreError) -> [User] {
         try database.read { tables in Set(ids).compactMap { tables.users[$0]?.user } }
+    }
+
+    public func user(withEmail email: String) async throws(StoreError) -> User? {
+        try database.read { tables in
+            tables.usersByEmail[email].flatMap { tables.users[$0]?.user }.flatMap { $0.isDeleted ? nil : $0 }
+        }
+    }
+
+    public func partners(of user: UserID, limit: Int) async throws(StoreError) -> [UserID] {
+        try database.read { tables in
+            let all = tables.conversations(of: user).flatMap { $0.members.map(\.userID) }
+            return Array(Set(all).subtracting([user]).prefix(limit))
+        }
+    }
+
+    public func members(of conversation: ConversationID, limit: Int) async throws(StoreError) -> [UserID] {
+        try database.read { Array(($0.conversations[conversation]?.members ?? []).map(\.userID).prefix(limit)) }
     }
 
     public func updateUser(_ id: UserID, _ change: ProfileChange) async throws(StoreError) -> User? {
@@ -155,7 +182,8 @@ public struct MemoryAccountStore: AccountStore {
             return Set(
                 ids.filter { id in
                     guard let row = tables.users[id] else { return false }
-                    return id == caller || row.isListed || !tables.memberships[id, default: []].isDisjoint(with: mine)
+                    return id == caller || row.isListed || tables.contacts[ContactKey(owner: caller, user: id)] != nil
+                        || !tables.memberships[id, default: []].isDisjoint(with: mine)
                 })
         }
     }
@@ -170,7 +198,7 @@ public struct MemoryAccountStore: AccountStore {
 
     public func recordLastSeen(_ times: [UserID: Timestamp]) async throws(StoreError) {
         try database.write { tables in
-            for (id, time) in times {
+            for (id, time) in times where tables.users[id]?.user.isDeleted == false {
                 let last = tables.users[id]?.lastSeen ?? time
                 tables.users[id]?.lastSeen = max(time, last)
             }
@@ -188,8 +216,25 @@ extension MemoryTables {
         tokens[device.refreshToken] = TokenRow(device: device.id, expiresAt: device.expiresAt)
     }
 
-    fileprivate mutating func revoke(_ device: DeviceID) {
+    mutating func revoke(_ device: DeviceID) {
         devices[device]?.revokedAt = .now
+        devices[device]?.push = nil
         tokens = tokens.filter { $0.value.device != device }
+    }
+
+    /// All devices of a user but one; which they were.
+    mutating func revokeAll(of user: UserID, keeping kept: DeviceID? = nil) -> [DeviceID] {
+        let revoked = devices.values.filter { $0.device.userID == user && $0.revokedAt == nil && $0.device.id != kept }
+            .map(\.device.id)
+        for device in revoked { revoke(device) }
+        return revoked
+    }
+}
+
+extension Device {
+    fileprivate func pushed(by provider: PushProvider?) -> Device {
+        Device(
+            id: id, userID: userID, name: name, platform: platform, createdAt: createdAt, lastUsedAt: lastUsedAt,
+            pushProvider: provider)
     }
 }

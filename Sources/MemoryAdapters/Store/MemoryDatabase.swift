@@ -48,7 +48,7 @@ public final class MemoryDatabase: Sendable {
 
     /// Whether `blocker` has blocked `blocked` from now on.
     public func setBlocked(_ blocked: UserID, by blocker: UserID, _ isBlocked: Bool = true) {
-        tables.withLock { $0.blocks[BlockPair(blocker: blocker, blocked: blocked)] = isBlocked ? .now : nil }
+        tables.withLock { $0.blocks[ContactKey(owner: blocker, user: blocked)] = isBlocked ? .now : nil }
     }
 
     // MARK: For the stores
@@ -109,14 +109,18 @@ struct MemoryTables: Sendable {
     var tokens: [TokenHash: TokenRow] = [:]
     var secrets: [String: [UInt8]] = [:]
     var mails: [MailRow] = []
+    var mailTokens: [TokenHash: MailTokenRow] = [:]
+    var contacts: [ContactKey: ContactRow] = [:]
+    var blocks: [ContactKey: Timestamp] = [:]
+    /// Deletions to be made whole, and until when each is somebody's.
+    var deletions: [UserID: ContinuousClock.Instant] = [:]
+    var audit: [AuditEntry] = []
 
     var conversations: [ConversationID: ConversationRow] = [:]
     var directs: [DirectPair: ConversationID] = [:]
     var memberships: [UserID: Set<ConversationID>] = [:]
     /// Who was a member once and is not now, with the version in which that came about.
     var departures: [UserID: [ConversationID: Int64]] = [:]
-    /// Since when.
-    var blocks: [BlockPair: Timestamp] = [:]
     var media: [MediaID: Media] = [:]
 
     var nodes: [NodeRow] = []
@@ -140,9 +144,13 @@ struct MemoryTables: Sendable {
 struct UserRow: Sendable {
     var user: User
     var passwordHash: String?
-    var isSuspended = false
+    var suspendedAt: Timestamp?
+    var deletedAt: Timestamp?
     var lastSeen: Timestamp?
     var version: Int64
+
+    var isSuspended: Bool { suspendedAt != nil }
+    var isLive: Bool { !isSuspended && !user.isDeleted }
 
     var isListed: Bool { user.email != nil && !user.isDeleted && user.settings.directoryVisible }
 }
@@ -150,6 +158,7 @@ struct UserRow: Sendable {
 struct DeviceRow: Sendable {
     var device: Device
     var revokedAt: Timestamp?
+    var push: PushAddress?
 }
 
 struct TokenRow: Sendable {
@@ -157,11 +166,6 @@ struct TokenRow: Sendable {
     let expiresAt: Timestamp
     var spentAt: Timestamp?
     var successor: TokenHash?
-}
-
-struct BlockPair: Hashable, Sendable {
-    let blocker: UserID
-    let blocked: UserID
 }
 
 struct DirectPair: Hashable, Sendable {

@@ -65,7 +65,9 @@ enum AccountStatements {
         SELECT 1
         """)
 
-    static let createDevice = PostgresStatement("create device", "WITH \(device(from: 1)) SELECT 1")
+    static let logIn = PostgresStatement(
+        "log in",
+        "SELECT log_in($1::uuid, $2::text, $3::uuid, $4::text, $5::text, $6::timestamptz, $7::bytea, $8::timestamptz)")
 
     static let credentials = PostgresStatement(
         "credentials",
@@ -141,7 +143,22 @@ enum AccountStatements {
             OR (u.email IS NOT NULL AND u.deleted_at IS NULL AND u.directory_visible)
             OR EXISTS (
                 SELECT FROM members a JOIN members b ON b.conversation_id = a.conversation_id AND b.user_id = $2::uuid
-                WHERE a.user_id = u.id))
+                WHERE a.user_id = u.id)
+            OR EXISTS (SELECT FROM contacts c WHERE c.owner_id = $2::uuid AND c.user_id = u.id))
+        """)
+
+    static let userWithEmail = PostgresStatement(
+        "user with email",
+        "SELECT \(User.columns("u")) FROM users u WHERE u.email = $1::text COLLATE \"C\" AND u.deleted_at IS NULL")
+
+    static let members = PostgresStatement(
+        "member ids", "SELECT user_id FROM members WHERE conversation_id = $1::uuid LIMIT $2::bigint")
+
+    static let partners = PostgresStatement(
+        "partners",
+        """
+        SELECT DISTINCT b.user_id FROM members a JOIN members b ON b.conversation_id = a.conversation_id
+        WHERE a.user_id = $1::uuid AND b.user_id <> $1::uuid LIMIT $2::bigint
         """)
 
     static let lastSeen = PostgresStatement(
@@ -153,7 +170,7 @@ enum AccountStatements {
         """
         WITH locked AS (
             SELECT u.id, n.seen FROM users u JOIN unnest($1::uuid[], $2::timestamptz[]) n(id, seen) ON n.id = u.id
-            ORDER BY u.id FOR NO KEY UPDATE OF u
+            WHERE u.deleted_at IS NULL ORDER BY u.id FOR NO KEY UPDATE OF u
         )
         UPDATE users u SET last_seen_at = GREATEST(u.last_seen_at, locked.seen) FROM locked WHERE u.id = locked.id
         """)
@@ -169,20 +186,16 @@ enum AccountStatements {
     static let devices = PostgresStatement(
         "devices",
         """
-        SELECT id, user_id, name, platform, created_at, last_used_at FROM devices
-        WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY created_at, id
+        SELECT d.id, d.user_id, d.name, d.platform, d.created_at, d.last_used_at, p.provider
+        FROM devices d LEFT JOIN push_addresses p ON p.device_id = d.id
+        WHERE d.user_id = $1::uuid AND d.revoked_at IS NULL ORDER BY d.created_at, d.id
         """)
 
     static let revoke = PostgresStatement(
         "revoke",
         """
-        WITH revoked AS (
-            UPDATE devices SET revoked_at = clock_timestamp()
-            WHERE id = $1::uuid AND user_id = $2::uuid AND revoked_at IS NULL RETURNING id
-        ), cleared AS (
-            DELETE FROM refresh_tokens t USING revoked WHERE t.device_id = revoked.id
-        )
-        SELECT id FROM revoked
+        UPDATE devices SET revoked_at = clock_timestamp()
+        WHERE id = $1::uuid AND user_id = $2::uuid AND revoked_at IS NULL RETURNING id
         """)
 
     static let revocations = PostgresStatement(

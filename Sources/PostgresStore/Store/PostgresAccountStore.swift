@@ -3,7 +3,7 @@ import RoostModel
 
 /// Users, devices and tokens in PostgreSQL.
 public struct PostgresAccountStore: AccountStore {
-    private let pool: PostgresPool
+    let pool: PostgresPool
 
     public init(pool: PostgresPool) { self.pool = pool }
 
@@ -22,8 +22,10 @@ public struct PostgresAccountStore: AccountStore {
 
     // MARK: Users
 
-    public func createUser(_ user: User, passwordHash: String?, device: NewDevice) async throws(StoreError) {
-        _ = try await pool.query(AccountStatements.createUser) {
+    public func createUser(
+        _ user: User, passwordHash: String?, device: NewDevice, verification: MailToken?
+    ) async throws(StoreError) {
+        let creation = PostgresCommand(AccountStatements.createUser) {
             $0.add(user.id)
             $0.add(user.email)
             $0.add(user.emailVerified)
@@ -47,6 +49,16 @@ public struct PostgresAccountStore: AccountStore {
             $0.add(shorts: words.map(\.0.rawValue))
             $0.add(device)
         }
+        var commands = [creation]
+        if let email = user.email, let verification {
+            commands.append(
+                PostgresCommand(PasswordStatements.sendVerification) {
+                    $0.add(user.id)
+                    $0.add(email)
+                    $0.add(verification)
+                })
+        }
+        _ = try await pool.transaction(commands)
     }
 
     public func credentials(forEmail email: String) async throws(StoreError) -> Credentials? {
@@ -63,6 +75,26 @@ public struct PostgresAccountStore: AccountStore {
 
     public func users(_ ids: [UserID]) async throws(StoreError) -> [User] {
         try await pool.query(AccountStatements.users) { $0.add(ids: ids) }.map { User($0) }
+    }
+
+    public func user(withEmail email: String) async throws(StoreError) -> User? {
+        try await pool.query(AccountStatements.userWithEmail) { $0.add(email) }.first.map { User($0) }
+    }
+
+    public func partners(of user: UserID, limit: Int) async throws(StoreError) -> [UserID] {
+        let rows = try await pool.query(AccountStatements.partners) {
+            $0.add(user)
+            $0.add(Int64(limit))
+        }
+        return rows.map { $0.id(0) }
+    }
+
+    public func members(of conversation: ConversationID, limit: Int) async throws(StoreError) -> [UserID] {
+        let rows = try await pool.query(AccountStatements.members) {
+            $0.add(conversation)
+            $0.add(Int64(limit))
+        }
+        return rows.map { $0.id(0) }
     }
 
     public func updateUser(_ id: UserID, _ change: ProfileChange) async throws(StoreError) -> User? {
@@ -145,8 +177,18 @@ public struct PostgresAccountStore: AccountStore {
 
     // MARK: Devices
 
-    public func createDevice(_ device: NewDevice) async throws(StoreError) {
-        _ = try await pool.query(AccountStatements.createDevice) { $0.add(device) }
+    public func createDevice(_ device: NewDevice, checkedHash: String) async throws(StoreError) -> Bool {
+        let rows = try await pool.query(AccountStatements.logIn) {
+            $0.add(device.userID)
+            $0.add(checkedHash)
+            $0.add(device.id)
+            $0.add(device.name)
+            $0.add(device.platform)
+            $0.add(device.createdAt)
+            $0.add(device.refreshToken.bytes)
+            $0.add(device.expiresAt)
+        }
+        return rows[0].bool(0)
     }
 
     public func rotateRefreshToken(
@@ -171,7 +213,8 @@ public struct PostgresAccountStore: AccountStore {
         try await pool.query(AccountStatements.devices) { $0.add(user) }.map { row in
             Device(
                 id: row.id(0), userID: row.id(1), name: row.optional(2) { $0.text }, platform: row.optional(3) { $0.text },
-                createdAt: row.time(4), lastUsedAt: row.time(5))
+                createdAt: row.time(4), lastUsedAt: row.time(5),
+                pushProvider: row.optional(6) { $0.int16 }.map { PushProvider(stored: $0) })
         }
     }
 

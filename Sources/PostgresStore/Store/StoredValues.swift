@@ -47,6 +47,18 @@ extension Message.Kind {
     init(stored: Int16) { self = Self.allCases.first { $0.stored == stored } ?? .system }
 }
 
+extension PushProvider {
+    var stored: Int16 {
+        switch self {
+        case .apns: 1
+        case .fcm: 2
+        case .webpush: 3
+        }
+    }
+
+    init(stored: Int16) { self = Self.allCases.first { $0.stored == stored } ?? .webpush }
+}
+
 extension ShardKind {
     var stored: Int16 {
         switch self {

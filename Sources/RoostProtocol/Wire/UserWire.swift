@@ -8,21 +8,24 @@ extension JSONWriter {
 
     /// `Me`: a user as they see themselves.
     public mutating func me(_ user: User, presence: Presence?) {
-        object { writer in
-            writer.publicMembers(of: user, presence: presence)
-            writer.member("email", user.email)
-            writer.member("emailVerified", user.emailVerified)
-            writer.member("phone", user.phone)
-            writer.member("profileCompleted", user.profileCompleted)
-            writer.key("settings")
-            writer.object {
-                $0.member("shareLastSeen", user.settings.shareLastSeen)
-                $0.member("shareReadReceipts", user.settings.shareReadReceipts)
-                $0.member("directoryVisible", user.settings.directoryVisible)
-                $0.member("pushPreview", user.settings.pushPreview)
-            }
-            writer.member("createdAt", user.createdAt)
+        object { $0.meMembers(of: user, presence: presence) }
+    }
+
+    /// The members of `Me`, for objects that have more.
+    public mutating func meMembers(of user: User, presence: Presence?) {
+        publicMembers(of: user, presence: presence)
+        member("email", user.email)
+        member("emailVerified", user.emailVerified)
+        member("phone", user.phone)
+        member("profileCompleted", user.profileCompleted)
+        key("settings")
+        object {
+            $0.member("shareLastSeen", user.settings.shareLastSeen)
+            $0.member("shareReadReceipts", user.settings.shareReadReceipts)
+            $0.member("directoryVisible", user.settings.directoryVisible)
+            $0.member("pushPreview", user.settings.pushPreview)
         }
+        member("createdAt", user.createdAt)
     }
 
     private mutating func publicMembers(of user: User, presence: Presence?) {
@@ -62,7 +65,7 @@ extension JSONWriter {
             $0.member("createdAt", device.createdAt)
             $0.member("lastUsedAt", device.lastUsedAt)
             $0.member("isCurrent", isCurrent)
-            $0.nullMember("pushProvider")
+            $0.member("pushProvider", device.pushProvider?.rawValue)
         }
     }
 

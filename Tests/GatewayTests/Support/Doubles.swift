@@ -125,12 +125,16 @@ final class FakeSignals: ClusterSignals {
         var revoked: [DeviceID] = []
         var changed: [UserID] = []
         var opened: [ConversationID] = []
+        var blocks: [Set<UserID>] = []
+        var deleted: [UserID] = []
     }
 
     let heard = Locked(Heard())
 
     func deviceRevoked(_ device: DeviceID) { heard.withLock { $0.revoked.append(device) } }
     func userChanged(_ user: UserID) { heard.withLock { $0.changed.append(user) } }
+    func blockChanged(between one: UserID, and other: UserID) { heard.withLock { $0.blocks.append([one, other]) } }
+    func userDeleted(_ user: UserID, from conversation: ConversationID) { heard.withLock { $0.deleted.append(user) } }
     func conversationChanged(_ conversation: ConversationID, for members: [UserID]) {
         heard.withLock { $0.opened.append(conversation) }
     }

@@ -108,13 +108,14 @@ struct RouterClient: TestClient {
         } catch {
             response = gateway.fault(error.status, code: error.code, requestID: "request-1")
         }
-        guard case .bytes(let bytes) = response.body else { return Answer(response, []) }
-        return Answer(response, bytes)
+        return Answer(response)
     }
 }
 
 extension Answer {
-    fileprivate init(_ response: HTTPResponse, _ body: [UInt8]) {
+    init(_ response: HTTPResponse) {
+        var body: [UInt8] = []
+        if case .bytes(let bytes) = response.body { body = bytes }
         self.init(
             status: response.status,
             headers: response.headers.map { (name: $0.0, value: $0.1) } + [(name: "X-Request-Id", value: "request-1")], body: body

@@ -20,6 +20,9 @@ final class World: Sendable {
     let isReady = Locked(true)
     let authenticator: Authenticator
     let gateway: Gateway
+    static let adminToken = "operators"
+    let admin: AdminGateway
+    let eraser: AccountEraser
     private let lane: EventLoop
     private let executor: RequestExecutor
     private let passwords: PasswordHasher
@@ -43,11 +46,21 @@ final class World: Sendable {
             node, lanes: 1, url: "", adminURL: "", version: "", leaseSeconds: 3_600)
         let commands = JournalCommands(database, loop: lane, fence: JournalFence(incarnation: node.incarnation, lane: 0))
         let backend = Backend(
-            accounts: accounts, conversations: MemoryConversationStore(database), commands: commands, presence: presence,
+            accounts: accounts, contacts: MemoryContactStore(database), conversations: MemoryConversationStore(database),
+            commands: commands, presence: presence,
             signals: signals, logger: .silent)
         let isReady = isReady
+        eraser = AccountEraser(
+            backend: backend, deletions: MemoryDeletionStore(database), authenticator: authenticator, metrics: metrics,
+            logger: .silent)
+        let users = AdminUsers(
+            backend: backend, operators: MemoryOperatorStore(database), authenticator: authenticator, eraser: eraser)
+        admin = AdminGateway(
+            token: Self.adminToken, executor: executor, isReady: { true }, metrics: metrics, logger: .silent, users: users
+        ) { () async throws(RoostError) in [] }
         gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, executor: executor, settings: settings,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
+            settings: settings,
             limiter: RateLimiter(
                 limits, now: { MonotonicTime(nanoseconds: time.withLock { $0 } * 1_000_000) }, metrics: metrics),
             profiles: requiresProfile ? ProfileGate(backend: backend) : nil,

@@ -56,7 +56,7 @@ import Testing
         let user = try await world.makeUser()
         let tokens = (0..<4).map { _ in TokenHash.random() }
         let device = world.newDevice(of: user.id, token: tokens[0])
-        try await world.accounts.createDevice(device)
+        _ = try await world.accounts.createDevice(device, checkedHash: "hash")
         let start = Timestamp.now
         func rotate(_ spent: TokenHash, _ successor: TokenHash, after: Duration) async throws -> RefreshOutcome {
             try await world.accounts.rotateRefreshToken(
@@ -86,8 +86,9 @@ import Testing
         let world = try await StoreWorld.shared(kind)
         let user = try await world.makeUser()
         let (old, token) = (TokenHash.random(), TokenHash.random())
-        try await world.accounts.createDevice(world.newDevice(of: user.id, token: old, expiresIn: .seconds(-1)))
-        try await world.accounts.createDevice(world.newDevice(of: user.id, token: token))
+        _ = try await world.accounts.createDevice(
+            world.newDevice(of: user.id, token: old, expiresIn: .seconds(-1)), checkedHash: "hash")
+        _ = try await world.accounts.createDevice(world.newDevice(of: user.id, token: token), checkedHash: "hash")
         let now = Timestamp.now
         let expired = try await world.accounts.rotateRefreshToken(
             spent: old, successor: .random(), at: now, expiresAt: now + .seconds(60), grace: .seconds(10))
@@ -110,7 +111,7 @@ import Testing
         let (user, stranger) = (try await world.makeUser(), try await world.makeUser())
         let token = TokenHash.random()
         let device = world.newDevice(of: user.id, token: token)
-        try await world.accounts.createDevice(device)
+        _ = try await world.accounts.createDevice(device, checkedHash: "hash")
         #expect(try await world.accounts.revokeDevice(device.id, of: stranger.id, at: .now) == false)
         #expect(try await world.accounts.revokeDevice(device.id, of: user.id, at: .now))
         #expect(try await world.accounts.revokeDevice(device.id, of: user.id, at: .now) == false)
@@ -199,14 +200,14 @@ import Testing
 
 extension RefreshOutcome {
     /// The device of a rotation.
-    fileprivate var device: DeviceID? {
+    var device: DeviceID? {
         switch self {
         case .rotated(_, let device): device
         case .reused, .unknown: nil
         }
     }
 
-    fileprivate var isUnknown: Bool {
+    var isUnknown: Bool {
         switch self {
         case .unknown: true
         case .rotated, .reused: false

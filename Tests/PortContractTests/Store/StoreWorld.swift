@@ -18,6 +18,9 @@ enum StoreKind: String, CaseIterable, Sendable {
 /// The four store ports over one database.
 struct StoreWorld: Sendable {
     let accounts: any AccountStore
+    let contacts: any ContactStore
+    let operators: any OperatorStore
+    let deletions: any DeletionStore
     let conversations: any ConversationStore
     let cluster: any ClusterStore
     let mail: any MailOutbox
@@ -45,7 +48,9 @@ struct StoreWorld: Sendable {
 
     static func memory(_ database: MemoryDatabase) -> StoreWorld {
         StoreWorld(
-            accounts: MemoryAccountStore(database), conversations: MemoryConversationStore(database),
+            accounts: MemoryAccountStore(database), contacts: MemoryContactStore(database),
+            operators: MemoryOperatorStore(database), deletions: MemoryDeletionStore(database),
+            conversations: MemoryConversationStore(database),
             cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
             makeJournal: { loop, _ in MemoryJournal(database, loop: loop) }, fixtures: .memory(database))
     }
@@ -75,7 +80,9 @@ struct StoreWorld: Sendable {
         pool.start()
         try await pool.waitUntilAvailable()
         let world = StoreWorld(
-            accounts: PostgresAccountStore(pool: pool), conversations: PostgresConversationStore(pool: pool),
+            accounts: PostgresAccountStore(pool: pool), contacts: PostgresContactStore(pool: pool),
+            operators: PostgresOperatorStore(pool: pool), deletions: PostgresDeletionStore(pool: pool),
+            conversations: PostgresConversationStore(pool: pool),
             cluster: PostgresClusterStore(pool: pool), mail: PostgresMailOutbox(pool: pool),
             makeJournal: { loop, incarnation in
                 let journal = PostgresJournal(configuration: configuration, loop: loop, incarnation: incarnation)
