@@ -29,7 +29,8 @@ check_openapi() {
   ROOST_RATE_LIMITS=off "$root/cluster/up" --data "$folder" --nodes 1 --port "$(free_ports 1)" ${bin[@]+"${bin[@]}"} || return 1
   url=$(sed -nE 's/.*"url": *"(http[^"]*)".*/\1/p' "$folder/cluster.json" | head -n 1)
   # One worker, so that a seed replays.
-  (cd "$folder" && ROOST_OPENAPI_URL=$url SCHEMATHESIS_HOOKS="$root/cluster/lib/openapi_hooks.py" PYTHONDONTWRITEBYTECODE=1 \
+  (cd "$folder" && ROOST_OPENAPI_URL=$url ROOST_OPENAPI_MAIL="$folder/mail" PYTHONDONTWRITEBYTECODE=1 \
+    SCHEMATHESIS_HOOKS="$root/cluster/lib/openapi_hooks.py" \
     timeout --foreground 180 "$schemathesis_folder/bin/schemathesis" --config-file "$root/cluster/lib/schemathesis.toml" \
     run "$url/openapi.json" --no-color --workers 1 --seed "${OPENAPI_SEED:-1}" --max-examples "${OPENAPI_EXAMPLES:-25}" \
     --phases examples,coverage,fuzzing,stateful --checks all --exclude-checks positive_data_acceptance \

@@ -1,6 +1,6 @@
 """What a run of schemathesis over /openapi.json knows of the cluster: people, their chats, and ids that exist.
 
-ROOST_OPENAPI_URL names the node. Of generated requests that are meant to be right, most get ids of what is really there, so that
+ROOST_OPENAPI_URL names the node, ROOST_OPENAPI_MAIL the folder that its mails come to. Of generated requests that are meant to be right, most get ids of what is really there, so that
 not all of them end as 404. Requests that would spend the token or take away the chats of the user who asks are made by guests, or
 upon chats, that nobody needs afterwards.
 """
@@ -8,21 +8,27 @@ upon chats, that nobody needs afterwards.
 import json
 import os
 import random
+import re
+import time
 import urllib.error
 import urllib.request
+from email import message_from_bytes
+from email.policy import default as default_policy
+from pathlib import Path
 
 import schemathesis
 
 URL = os.environ["ROOST_OPENAPI_URL"]
+MAIL = os.environ["ROOST_OPENAPI_MAIL"]
 PASSWORD = "correct horse battery"
 
-# The token, the account or its password does not survive these.
+# The token, the account or its password does not survive these; and whether those who ask them are guests.
 SPENDING = {
-    ("POST", "/v1/auth/logout"),
-    ("POST", "/v1/auth/link"),
-    ("POST", "/v1/auth/password/change"),
-    ("DELETE", "/v1/devices/{deviceId}"),
-    ("DELETE", "/v1/me"),
+    ("POST", "/v1/auth/logout"): True,
+    ("POST", "/v1/auth/link"): True,
+    ("POST", "/v1/auth/password/change"): False,
+    ("DELETE", "/v1/devices/{deviceId}"): True,
+    ("DELETE", "/v1/me"): False,
 }
 # The chat, or the caller's place in it, does not survive these.
 CLOSING = {
@@ -30,6 +36,9 @@ CLOSING = {
     ("DELETE", "/v1/conversations/{conversationId}/members/{userId}"),
     ("PATCH", "/v1/conversations/{conversationId}/members/{userId}"),
 }
+
+# For value(): leave what was generated.
+AS_IT_IS = object()
 
 choice = random.Random(7)
 
@@ -61,6 +70,7 @@ def need(answer):
 class Person:
     def __init__(self, session):
         self.id = session["user"]["id"]
+        self.email = session["user"]["email"]
         self.device = session["deviceId"]
         self.token = session["accessToken"]
 
@@ -83,12 +93,29 @@ def guest():
 
 
 def registered(name):
-    body = {"email": f"{name}-{os.getpid()}@example.com", "password": PASSWORD, "displayName": name.title()}
+    body = {"email": new_email(name), "password": PASSWORD, "displayName": name.title()}
     return Person(need(call("POST", "/v1/auth/register", body)))
+
+
+def new_email(name="someone"):
+    return f"{name}-{choice.randrange(10**12)}@example.com"
+
+
+def mailed_token(email):
+    """The token of the newest mail to this address, or nothing."""
+    for _ in range(20):
+        for file in sorted(Path(MAIL).glob("*.eml"), key=os.path.getmtime, reverse=True):
+            mail = message_from_bytes(file.read_bytes(), policy=default_policy)
+            found = re.search(r"token=([\w-]+)", mail.get_body(("plain", "html")).get_content())
+            if email in mail["To"] and found:
+                return found[1]
+        time.sleep(0.1)
+    return AS_IT_IS
 
 
 class World:
     def __init__(self):
+        self.mails = 0
         self.caller = registered("alice")
         self.others = [registered("bob"), registered("carol"), guest()]
         self.chats = [self.caller.open(other) for other in self.others]
@@ -102,30 +129,41 @@ class World:
             self.caller.send(group, 0)
 
     def value(self, name, key):
-        """Something that is there for a parameter or field of this name; nothing where any value will do."""
+        """Something that is there, or allowed, for a parameter or field of this name."""
         if name == "conversationId":
-            if key in CLOSING:
-                chat = self.caller.group(*self.others[:2])
-                if chat:
-                    return chat
-            return choice.choice(self.chats)
+            chat = self.caller.group(*self.others[:2]) if key in CLOSING else None
+            return chat or choice.choice(self.chats)
         if name == "userId":
             return choice.choice(self.others).id
-        if name in ("userIds", "memberIds"):
+        if name in ("userIds", "memberIds", "mentions"):
             return [other.id for other in choice.sample(self.others, 2)]
         if name in ("seq", "replyTo"):
             return choice.randint(1, 6)
         if name == "emoji":
             return choice.choice("👍❤🎉")
         if name == "email":
-            return f"someone-{choice.randrange(10**9)}@example.com"
+            return new_email() if key[1].startswith("/v1/auth/") else self.others[choice.randrange(2)].email
         if name in ("password", "newPassword", "currentPassword"):
             return PASSWORD
         if name == "phone":
             return "+49 30 1234567"
         if name == "type":
             return "text"
-        return None
+        if name in ("mediaId", "photoMediaId"):
+            return None
+        if name == "token" and key[1].startswith("/v1/auth/"):
+            return self.mailed_token(key)
+        return AS_IT_IS
+
+    def mailed_token(self, key):
+        """Not each time: mails take their time."""
+        self.mails += 1
+        if self.mails > 4:
+            return AS_IT_IS
+        person = registered("mail")
+        if key[1].endswith("/reset"):
+            need(call("POST", "/v1/auth/password/forgot", {"email": person.email}))
+        return mailed_token(person.email)
 
 
 world = World()
@@ -138,7 +176,10 @@ def operation_key(case):
 @schemathesis.auth(refresh_interval=None)
 class Tokens:
     def get(self, case, context):
-        return guest() if operation_key(case) in SPENDING else world.caller
+        is_guest = SPENDING.get(operation_key(case))
+        if is_guest is None:
+            return world.caller
+        return guest() if is_guest else registered("spent")
 
     def set(self, case, data, context):
         case.headers = {**(case.headers or {}), "Authorization": "Bearer " + data.token}
@@ -156,18 +197,19 @@ def before_call(context, case, kwargs):
     if not is_meant_to_be_right(case) or choice.random() < 0.25:
         return
     key = operation_key(case)
-    for name in list(case.path_parameters or {}):
-        known = world.value(name, key)
-        if known is not None:
-            case.path_parameters[name] = known
+    fill(case.path_parameters, key)
+    fill(case.query, key)
+    if "userIds" in (case.query or {}):
+        case.query["userIds"] = ",".join(world.value("userIds", key))
     fill(case.body, key)
 
 
-def fill(body, key):
-    if isinstance(body, dict):
-        for name, old in body.items():
-            known = world.value(name, key) if old is not None else None
-            if known is not None:
-                body[name] = known
-            else:
-                fill(old, key)
+def fill(fields, key):
+    if not isinstance(fields, dict):
+        return
+    for name, old in fields.items():
+        known = AS_IT_IS if old is None else world.value(name, key)
+        if known is AS_IT_IS:
+            fill(old, key)
+        else:
+            fields[name] = known

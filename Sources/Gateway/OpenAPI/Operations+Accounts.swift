@@ -23,7 +23,7 @@ extension Operation {
         Operation(.post, "/v1/auth/logout", .accounts, "Logs this device out.", .noContent),
         Operation(
             .post, "/v1/auth/password/forgot", .accounts, "Mails a link to choose a new password, if there is such an account.",
-            body: .request(["email": .email]), .accepted),
+            body: .request(["email": .text]), .accepted),
         Operation(
             .post, "/v1/auth/password/reset", .accounts, "Sets a new password with a mail's token; logs all devices out.",
             body: .request(["token": .text, "newPassword": .password]), .noContent, problems: [.tokenInvalid, .weakPassword]),
