@@ -19,7 +19,8 @@ public struct Backend: Sendable {
 
     public init(
         accounts: any AccountStore, contacts: any ContactStore, conversations: any ConversationStore, commands: any ChatCommands,
-        presence: any PresenceQueries, signals: any ClusterSignals, rules: ConversationRules = ConversationRules(), logger: Logger,
+        presence: any PresenceQueries, signals: any ClusterSignals, rules: ConversationRules = ConversationRules(),
+        logger: Logger,
         mailQueued: @escaping @Sendable () -> Void = {}
     ) {
         self.accounts = accounts
