@@ -16,14 +16,8 @@ public struct Message: Hashable, Sendable {
     public var text: String
     /// Of the body as it was sent (``MessageBody/fingerprint``): tells a repetition from another message under the same client id.
     public let fingerprint: Int64
-    public var media: Media?
-    public var replyTo: Quote?
-    public var isForwarded: Bool
-    /// Members whom it mentions, in the sender's order.
-    public var mentions: [UserID]
-    /// In the order in which each emoji came first, of those there now.
-    public var reactions: [Reaction]
-    public var system: SystemEvent?
+    /// Apart, since most messages have none and all are copied from the socket to the disk; nil where empty.
+    private var extras: Shared<MessageExtras>?
     public let createdAt: Timestamp
     public var editedAt: Timestamp?
     public var deletedAt: Timestamp?
@@ -42,18 +36,84 @@ public struct Message: Hashable, Sendable {
         self.kind = kind
         self.text = text
         self.fingerprint = fingerprint
-        self.media = media
-        self.replyTo = replyTo
-        self.isForwarded = isForwarded
-        self.mentions = mentions
-        self.reactions = reactions
-        self.system = system
         self.createdAt = createdAt
         self.editedAt = editedAt
         self.deletedAt = deletedAt
+        extras =
+            MessageExtras(
+                media: media, replyTo: replyTo, isForwarded: isForwarded, mentions: mentions, reactions: reactions, system: system
+            ).shared
     }
 
     public var isDeleted: Bool { deletedAt != nil }
+}
+
+extension Message {
+    public var media: Media? {
+        get { extras?.value.media }
+        set { change { $0.media = newValue } }
+    }
+
+    public var replyTo: Quote? {
+        get { extras?.value.replyTo }
+        set { change { $0.replyTo = newValue } }
+    }
+
+    public var isForwarded: Bool {
+        get { extras?.value.isForwarded ?? false }
+        set { change { $0.isForwarded = newValue } }
+    }
+
+    /// Members whom it mentions, in the sender's order.
+    public var mentions: [UserID] {
+        get { extras?.value.mentions ?? [] }
+        set { change { $0.mentions = newValue } }
+    }
+
+    /// In the order in which each emoji came first, of those there now.
+    public var reactions: [Reaction] {
+        get { extras?.value.reactions ?? [] }
+        set { change { $0.reactions = newValue } }
+    }
+
+    public var system: SystemEvent? {
+        get { extras?.value.system }
+        set { change { $0.system = newValue } }
+    }
+
+    private mutating func change(_ body: (inout MessageExtras) -> Void) {
+        var changed = extras?.value ?? MessageExtras()
+        body(&changed)
+        extras = changed.shared
+    }
+}
+
+/// What a message may have beside its text.
+private struct MessageExtras: Hashable, Sendable {
+    var media: Media?
+    var replyTo: Quote?
+    var isForwarded = false
+    var mentions: [UserID] = []
+    var reactions: [Reaction] = []
+    var system: SystemEvent?
+
+    /// Nil where there is nothing.
+    var shared: Shared<MessageExtras>? {
+        let isEmpty =
+            media == nil && replyTo == nil && !isForwarded && mentions.isEmpty && reactions.isEmpty && system == nil
+        return isEmpty ? nil : Shared(self)
+    }
+}
+
+/// A value that copies share.
+private final class Shared<Value: Hashable & Sendable>: Hashable, Sendable {
+    let value: Value
+
+    init(_ value: Value) { self.value = value }
+
+    static func == (left: Shared, right: Shared) -> Bool { left === right || left.value == right.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
 /// The message that another one answers, as it is now.
