@@ -77,3 +77,24 @@ import Testing
         #expect((0..<4).map { _ in bucket.take(rate, at: start + .seconds(60)) } == [true, true, true, false])
     }
 }
+
+@Suite struct CatchUpTests {
+    private func page(_ changeSeqs: [Int64], upTo: Int64) -> ChangesPage {
+        let items = changeSeqs.map { seq in
+            ReadMessage(
+                message: Message(
+                    conversationID: ConversationID(high: 1, low: 1), seq: Seq(seq), changeSeq: Seq(seq), clientID: "c",
+                    senderID: UserID(high: 1, low: 1), kind: .text, text: "x", createdAt: Timestamp(milliseconds: 0)),
+                delivery: nil)
+        }
+        return ChangesPage(items: items, upToSeq: Seq(upTo), hasMore: false)
+    }
+
+    @Test(arguments: [([6, 7, 8], 8), ([7], 9), ([], 8), ([8], 8), ([6], 12)] as [([Int64], Int64)])
+    func everyValueIsToldOnce(_ changeSeqs: [Int64], _ upTo: Int64) {
+        let values = page(changeSeqs, upTo: upTo).values(after: Seq(5))
+        #expect(values.map(\.seq.value) == Array(6...upTo))
+        #expect(values.filter { $0.message != nil }.map(\.seq.value) == changeSeqs)
+        #expect(values.allSatisfy { $0.message.map { $0.message.changeSeq } ?? $0.seq == $0.seq })
+    }
+}

@@ -162,13 +162,7 @@ extension Frame {
                 body.append(OutcomeCode.notOwner)
             case .failure(let error):
                 body.append(OutcomeCode.failure)
-                body.append(error.code.rawValue)
-                body.append(error.detail)
-                body.append(UInt16(error.fields.count))
-                for fault in error.fields {
-                    body.append(fault.field)
-                    body.append(fault.code.rawValue)
-                }
+                body.append(error)
             }
         case .event(let event):
             code = Code.event
@@ -213,23 +207,8 @@ extension Frame {
         switch try body.byte() {
         case OutcomeCode.success: return .success(try body.blob())
         case OutcomeCode.notOwner: return .notOwner
-        default:
-            // A code that a newer release added reads as "try again".
-            let code = ErrorCode(rawValue: try body.string()) ?? .unavailable
-            let detail = try body.string()
-            return .failure(RoostError(code, detail, fields: try readFields(&body)))
+        default: return .failure(try body.error())
         }
-    }
-
-    /// None from a release that did not send them.
-    private static func readFields(_ body: inout ByteReader) throws(ByteReader.Truncated) -> [FieldFault] {
-        guard !body.isAtEnd else { return [] }
-        var fields: [FieldFault] = []
-        for _ in 0..<(try body.uint16()) {
-            let name = try body.string()
-            fields.append(FieldFault(name, FieldFault.Code(rawValue: try body.string()) ?? .invalid))
-        }
-        return fields
     }
 
     private static func readEvent(_ body: inout ByteReader) throws(ByteReader.Truncated) -> FanoutEvent? {

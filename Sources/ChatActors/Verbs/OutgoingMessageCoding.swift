@@ -18,13 +18,7 @@ extension OutgoingMessage {
         switch content {
         case .failure(let error):
             writer.append(Code.refused)
-            writer.append(error.code.rawValue)
-            writer.append(error.detail)
-            writer.append(UInt16(error.fields.count))
-            for fault in error.fields {
-                writer.append(fault.field)
-                writer.append(fault.code.rawValue)
-            }
+            writer.append(error)
         case .success(let content) where content == MessageContent(text: content.text):
             writer.append(Code.plainText)
             writer.append(content.text)
@@ -42,15 +36,7 @@ extension OutgoingMessage {
         let fingerprint = try reader.int64()
         let content: Result<MessageContent, RoostError>
         switch try reader.byte() {
-        case Code.refused:
-            let code = ErrorCode(rawValue: try reader.string()) ?? .unavailable
-            let detail = try reader.string()
-            var fields: [FieldFault] = []
-            for _ in 0..<(try reader.uint16()) {
-                let name = try reader.string()
-                fields.append(FieldFault(name, FieldFault.Code(rawValue: try reader.string()) ?? .invalid))
-            }
-            content = .failure(RoostError(code, detail, fields: fields))
+        case Code.refused: content = .failure(try reader.error())
         case Code.plainText: content = .success(MessageContent(text: try reader.string()))
         case Code.full: content = .success(try reader.messageContent())
         default: throw ByteReader.Truncated()

@@ -27,9 +27,13 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     private(set) var isBackground = false
     private(set) var framesInFlight = 0
     private var bucket: TokenBucket
-    private var cursor = EventCursor()
+    var cursor = EventCursor()
+    var holesBeingFilled: Set<ConversationID> = []
+    /// Rises with each resync: what was read for an earlier one is not sent.
+    private(set) var generation = 0
+    var views = ViewReads()
     private var unreadable = UnreadableFrames()
-    private var isResyncing = false
+    private(set) var isResyncing = false
     private var deadline: LoopTimer?
     /// What came while the profile was being checked.
     private var held: [ParsedFrame] = []
@@ -258,7 +262,7 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
         push(event)
     }
 
-    private func push(_ delivery: Delivery) {
+    func push(_ delivery: Delivery) {
         guard let socket else { return }
         if socket.outboxBytes > services.settings.eventOutboxBytes || !socket.send(delivery.frame) { outboxFull() }
     }
@@ -308,77 +312,6 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
     private func tooSlow() {
         services.metrics.tooSlow.increment()
         close(.tooSlow)
-    }
-
-    // MARK: Holes
-
-    private var holesBeingFilled: Set<ConversationID> = []
-    /// Rises with each resync: what was read for an earlier one is not sent.
-    private var generation = 0
-
-    private func fillHole(in conversation: ConversationID) {
-        guard let caller, let last = cursor.last(of: conversation), holesBeingFilled.insert(conversation).inserted else { return }
-        services.metrics.holes.increment()
-        let services = services
-        let generation = generation
-        services.executor.run {
-            try? await services.backend.conversations.changes(
-                of: conversation, for: caller.userID, after: last, limit: Limits.pageMaximum)
-        } answer: { [self] result in
-            loop.execute {
-                guard generation == self.generation else { return }
-                self.holeFilled(conversation, after: last, (try? result.get()) ?? nil)
-            }
-        }
-    }
-
-    private func holeFilled(_ conversation: ConversationID, after last: Seq, _ page: ChangesPage?) {
-        guard holesBeingFilled.remove(conversation) != nil, case .ready = state else { return }
-        guard let page, page.upToSeq > last else { return resync() }
-        var next = last.next
-        for item in page.items {
-            // A value whose message was changed again since has no event of its own any more; the count goes on.
-            while next < item.message.changeSeq {
-                push(ServerEvent.message(conversationID: conversation, seq: next, message: [UInt8]?.none))
-                next = next.next
-            }
-            push(ServerEvent.message(item.message))
-            next = next.next
-        }
-        let (events, isWhole) = cursor.filled(conversation, upTo: page.upToSeq)
-        for event in events { push(event) }
-        if !isWhole { fillHole(in: conversation) }
-    }
-
-    // MARK: Conversations
-
-    private var views = ViewReads()
-
-    /// Shows the user the conversation as it is for them now.
-    func showConversation(_ conversation: ConversationID) {
-        guard case .ready(let caller) = state, !isResyncing, views.begin(conversation) else { return }
-        readView(of: conversation, caller)
-    }
-
-    private func readView(of conversation: ConversationID, _ caller: Caller) {
-        let services = services
-        services.executor.run {
-            try? await services.backend.conversations.conversation(conversation, for: caller.userID)
-        } answer: { [self] result in
-            loop.execute { self.viewRead(conversation, caller, (try? result.get()) ?? nil) }
-        }
-    }
-
-    private func viewRead(_ conversation: ConversationID, _ caller: Caller, _ view: ConversationView?) {
-        switch views.ended(conversation) {
-        case .show:
-            // A channel that is only looked at is no news.
-            if let view, view.myRole != nil { notify(ServerEvent.conversation(view)) }
-        case .readAgain:
-            guard case .ready = state else { return }
-            readView(of: conversation, caller)
-        case .drop: break
-        }
     }
 
     // MARK: Leaving
