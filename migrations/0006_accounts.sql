@@ -34,24 +34,16 @@ CREATE TABLE push_addresses (
 -- A token has one owner.
 CREATE UNIQUE INDEX push_addresses_token ON push_addresses (provider, token);
 
--- Between the two of a pair no direct message passes.
-CREATE TABLE IF NOT EXISTS blocks (
-    blocker_id uuid NOT NULL,
-    blocked_id uuid NOT NULL,
-    created_at timestamptz NOT NULL,
-    PRIMARY KEY (blocker_id, blocked_id)
-);
-
-CREATE INDEX IF NOT EXISTS blocks_blocked ON blocks (blocked_id);
-
 -- Private address books.
 CREATE TABLE contacts (
-    owner_id   uuid NOT NULL REFERENCES users ON DELETE CASCADE,
-    user_id    uuid NOT NULL,
+    owner_id       uuid NOT NULL REFERENCES users ON DELETE CASCADE,
+    user_id        uuid NOT NULL,
     -- Whether the owner knew the email; then it is shown to them.
-    by_email   boolean NOT NULL,
-    nickname   text,
-    created_at timestamptz NOT NULL,
+    by_email       boolean NOT NULL,
+    -- The owner's own name and picture of them.
+    nickname       text,
+    photo_media_id uuid,
+    created_at     timestamptz NOT NULL,
     PRIMARY KEY (owner_id, user_id)
 );
 

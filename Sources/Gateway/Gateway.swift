@@ -26,6 +26,7 @@ public final class Gateway: EdgeHandler {
     ///   - makeSession: for each socket whose handshake was accepted.
     public init(
         backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, eraser: AccountEraser,
+        exporter: AccountExporter,
         executor: RequestExecutor, settings: GatewaySettings = GatewaySettings(), limiter: RateLimiter = .off,
         profiles: ProfileGate? = nil,
         isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger, makeSession: @escaping SessionFactory
@@ -37,6 +38,7 @@ public final class Gateway: EdgeHandler {
             + PasswordRoutes(desk: desk, passwords: passwords, forgotPace: settings.forgotPace).routes
             + DeviceRoutes(desk: desk).routes
             + UserRoutes(backend: backend).routes
+            + ExportRoutes(exporter: exporter).routes
             + DeletionRoutes(backend: backend, passwords: passwords, eraser: eraser).routes
             + ContactRoutes(backend: backend, now: { authenticator.currentTime }).routes
             + BlockRoutes(backend: backend, now: { authenticator.currentTime }).routes

@@ -127,6 +127,8 @@ public struct ProfileChange: Sendable {
     public var lastName: String??
     public var phone: String??
     public var about: String??
+    /// The user's own.
+    public var photo: Media??
     public var shareLastSeen: Bool?
     public var shareReadReceipts: Bool?
     public var directoryVisible: Bool?

@@ -33,13 +33,16 @@ public struct NewContact: Sendable {
     /// Whether the owner knew the email.
     public let isByEmail: Bool
     public let nickname: String?
+    /// The owner's.
+    public let photo: Media?
     public let createdAt: Timestamp
 
-    public init(owner: UserID, user: UserID, isByEmail: Bool, nickname: String?, createdAt: Timestamp) {
+    public init(owner: UserID, user: UserID, isByEmail: Bool, nickname: String?, photo: Media? = nil, createdAt: Timestamp) {
         self.owner = owner
         self.user = user
         self.isByEmail = isByEmail
         self.nickname = nickname
+        self.photo = photo
         self.createdAt = createdAt
     }
 }
@@ -47,6 +50,8 @@ public struct NewContact: Sendable {
 /// A PATCH of a contact: nil leaves a field, `.some(nil)` clears it.
 public struct ContactChange: Sendable {
     public var nickname: String??
+    /// The owner's.
+    public var photo: Media??
 
     public init() {}
 }

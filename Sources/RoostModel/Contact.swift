@@ -5,12 +5,15 @@ public struct Contact: Hashable, Sendable {
     public var email: String?
     /// The owner's own name for them.
     public var nickname: String?
+    /// The owner's own picture of them.
+    public var photo: Media?
     public let createdAt: Timestamp
 
-    public init(user: User, email: String?, nickname: String?, createdAt: Timestamp) {
+    public init(user: User, email: String?, nickname: String?, photo: Media? = nil, createdAt: Timestamp) {
         self.user = user
         self.email = email
         self.nickname = nickname
+        self.photo = photo
         self.createdAt = createdAt
     }
 }

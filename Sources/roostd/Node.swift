@@ -92,13 +92,16 @@ final class Node: Sendable {
 
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let passwords = PasswordHasher(metrics: metrics)
+        let exporter = AccountExporter(
+            backend: backend, store: PostgresExportStore(pool: pool), authenticator: authenticator, metrics: metrics)
         let eraser = AccountEraser(
             backend: backend, deletions: PostgresDeletionStore(pool: pool), authenticator: authenticator, metrics: metrics,
             logger: logger.labelled("accounts"))
         var gatewaySettings = GatewaySettings(configuration)
         gatewaySettings.version = NodeSettings.version
         let gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
+            executor: executor,
             settings: gatewaySettings, limiter: limiter, profiles: profiles,
             isReady: { health.isReady }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
@@ -108,7 +111,8 @@ final class Node: Sendable {
             hooks: configuration[NodeSettings.testHooks]
                 ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil,
             users: AdminUsers(
-                backend: backend, operators: PostgresOperatorStore(pool: pool), authenticator: authenticator, eraser: eraser)
+                backend: backend, operators: PostgresOperatorStore(pool: pool), authenticator: authenticator, eraser: eraser,
+                exporter: exporter)
         ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
 
         let publicListener = Listener(

@@ -101,6 +101,6 @@ struct AdminClient: TestClient {
 
     func send(_ method: String, _ target: String, headers: [(String, String)], body: [UInt8]) async throws -> Answer {
         let head = try HTTPRequestHead(method: method, target: target, headers: HTTPHeaders(headers + [("Host", "test")]))
-        return Answer(await gateway.respond(to: HTTPRequest(head: head, body: body)))
+        return try await Answer(await gateway.respond(to: HTTPRequest(head: head, body: body)))
     }
 }

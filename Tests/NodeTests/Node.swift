@@ -73,11 +73,14 @@ final class TestNode: Sendable {
             limiter: RateLimiter(limits, metrics: metrics), profiles: profiles, settings: SessionSettings(nodeName: name),
             metrics: metrics, logger: .silent)
         let passwords = PasswordHasher(cost: .least, metrics: metrics)
+        let exporter = AccountExporter(
+            backend: backend, store: MemoryExportStore(database), authenticator: authenticator, metrics: metrics)
         let eraser = AccountEraser(
             backend: backend, deletions: MemoryDeletionStore(database), authenticator: authenticator, metrics: metrics,
             logger: .silent)
         let gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
+            executor: executor,
             profiles: profiles,
             isReady: { true },
             metrics: metrics, logger: .silent, makeSession: { Session(services: sessions, socket: $0) })

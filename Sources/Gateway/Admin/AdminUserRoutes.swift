@@ -9,14 +9,17 @@ public struct AdminUsers: Sendable {
     private let operators: any OperatorStore
     private let authenticator: Authenticator
     private let eraser: AccountEraser
+    private let exporter: AccountExporter
 
     public init(
-        backend: Backend, operators: any OperatorStore, authenticator: Authenticator, eraser: AccountEraser
+        backend: Backend, operators: any OperatorStore, authenticator: Authenticator, eraser: AccountEraser,
+        exporter: AccountExporter
     ) {
         self.backend = backend
         self.operators = operators
         self.authenticator = authenticator
         self.eraser = eraser
+        self.exporter = exporter
     }
 
     var routes: [Route] {
@@ -32,6 +35,7 @@ public struct AdminUsers: Sendable {
                 try await moderate(request, .logout)
             },
             .admin(.delete, "/admin/v1/users/{userId}", delete),
+            .admin(.get, "/admin/v1/users/{userId}/export", export),
             .admin(.get, "/admin/v1/audit", audit),
         ]
     }
@@ -60,6 +64,12 @@ public struct AdminUsers: Sendable {
         }
         guard existed else { throw .notFound }
         return .noContent
+    }
+
+    private func export(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
+        _ = try await moderate(request, .export)
+        guard let response = try await exporter.export(try request.userID) else { throw .notFound }
+        return response
     }
 
     private func audit(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {

@@ -22,15 +22,17 @@ struct NewContactInput {
 
     let subject: Subject
     let nickname: String?
+    let photoID: MediaID??
 
     init(_ body: JSONBody) throws(RoostError) {
         var faults = FieldFaults()
         let subject = try faults.collect { () throws(RoostError) in try Self.subject(body) }
-        let change = try faults.collect { () throws(RoostError) in try ContactInput(body).change }
+        let entry = try faults.collect { () throws(RoostError) in try ContactInput(body) }
         try faults.check()
-        guard let subject, let change else { throw RoostError(.internalError) }
+        guard let subject, let entry else { throw RoostError(.internalError) }
         self.subject = subject
-        nickname = change.nickname ?? nil
+        nickname = entry.change.nickname ?? nil
+        photoID = entry.photoID
     }
 
     private static func subject(_ body: JSONBody) throws(RoostError) -> Subject {
@@ -45,7 +47,9 @@ struct NewContactInput {
 
 /// `{nickname?, photoMediaId?}`: absent leaves, null clears, and so does a blank nickname.
 struct ContactInput {
+    /// Without the photo, which has to be looked up.
     let change: ContactChange
+    let photoID: MediaID??
 
     init(_ body: JSONBody) throws(RoostError) {
         var change = ContactChange()
@@ -55,5 +59,6 @@ struct ContactInput {
             if let given { change.nickname = try DisplayText.name(given, field: "nickname") }
         }
         self.change = change
+        photoID = body.members["photoMediaId"] == nil ? nil : .some(try body.identifier("photoMediaId"))
     }
 }

@@ -4,13 +4,15 @@ import RoostProtocol
 
 /// The body of `PATCH /v1/me`: absent leaves, null clears what can be cleared.
 struct ProfileInput {
-    /// Nil where nothing is to change.
+    /// All but the photo, which has to be looked up; nil where nothing is to change.
     let change: ProfileChange?
+    let photoID: MediaID??
 
     init(_ body: JSONBody) throws(RoostError) {
         var change = ProfileChange()
         var faults = FieldFaults()
         var isEmpty = true
+        var photo: MediaID??
 
         /// Reads a text field; nil clears it.
         func text(
@@ -34,14 +36,16 @@ struct ProfileInput {
         try text("phone", PhoneNumber.validated) { change.phone = .some($0) }
         try text("about", DisplayText.about) { change.about = .some($0) }
         _ = try faults.collect { () throws(RoostError) in
-            // There is no media yet, so no id of one can exist for the caller.
-            if try body.string("photoMediaId") != nil { throw .invalid("photoMediaId", .unknown) }
+            guard body.members["photoMediaId"] != nil else { return }
+            photo = .some(try body.identifier("photoMediaId"))
+            isEmpty = false
         }
         _ = try faults.collect { () throws(RoostError) in
             if try Self.read(body, into: &change) { isEmpty = false }
         }
         try faults.check()
         self.change = isEmpty ? nil : change
+        photoID = photo
     }
 
     private static func name(_ text: String, field: String) throws(RoostError) -> String? {

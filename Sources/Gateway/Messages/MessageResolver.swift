@@ -82,6 +82,17 @@ extension Backend {
         }
     }
 
+    /// As ``ownPhoto(_:of:field:)`` for a patch: nil leaves, `.some(nil)` clears.
+    func ownPhoto(_ id: MediaID??, of user: UserID) async throws(RoostError) -> Media?? {
+        switch id {
+        case nil: return nil
+        case .some(nil): return .some(nil)
+        case .some(.some(let id)):
+            let media: Media = try await ownPhoto(id, of: user)
+            return .some(media)
+        }
+    }
+
     /// A picture for a group, channel or profile.
     func ownPhoto(_ id: MediaID, of user: UserID, field: String = "photoMediaId") async throws(RoostError) -> Media {
         let media = try await ownMedia(id, of: user, field: field).get()

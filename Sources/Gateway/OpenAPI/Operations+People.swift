@@ -15,6 +15,7 @@ extension Operation {
         Operation(
             .delete, "/v1/me", .people, "Deletes the caller's account. Guests give no password.",
             body: .request(optional: ["password": .text]), .noContent, problems: [.wrongPassword]),
+        Operation(.get, "/v1/me/export", .people, "All that is held about the caller.", .ok(.export)),
         Operation(
             .get, "/v1/users", .people, "The directory, by name.",
             query: [.text("query", "The beginning of any word of a name."), .cursor, .limit], .ok(.page(of: .user))),

@@ -94,6 +94,19 @@ extension Schema {
         "hidden": list(of: object(["conversationId": id, "seq": counter])), "token": text, "hasMore": bool,
     ])
 
+    static let export = object([
+        "exportedAt": time, "user": me, "devices": list(of: device), "contacts": list(of: contact),
+        "blocks": list(of: object(["user": user, "createdAt": time])), "media": list(of: media),
+        "conversations": list(
+            of: object([
+                "conversationId": id, "isMember": bool, "kind": words(ConversationKind.self).nullable, "title": text.nullable,
+                "role": words(MemberRole.self).nullable, "joinedAt": time.nullable, "readSeq": counter.nullable,
+                "deliveredSeq": counter.nullable, "mutedUntil": time.nullable, "pinnedAt": time.nullable,
+                "archivedAt": time.nullable, "messages": list(of: message),
+                "reactions": list(of: object(["seq": counter, "emoji": text, "at": time])), "hidden": list(of: counter),
+            ])),
+    ])
+
     // MARK: Parts of requests
 
     /// Of a counter; one beyond it is cut to it, however large.

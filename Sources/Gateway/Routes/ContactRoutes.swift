@@ -32,8 +32,10 @@ struct ContactRoutes: Sendable {
         let input = try NewContactInput(try JSONBody(request.body))
         let user = try await find(input.subject, caller)
         if user == caller.userID { throw RoostError(.cannotAddSelf) }
+        let photo = try await backend.ownPhoto(input.photoID, of: caller.userID)
         let new = NewContact(
-            owner: caller.userID, user: user, isByEmail: input.subject.isEmail, nickname: input.nickname, createdAt: now())
+            owner: caller.userID, user: user, isByEmail: input.subject.isEmail, nickname: input.nickname,
+            photo: photo ?? nil, createdAt: now())
         let added: Contact?
         do {
             added = try await backend.contacts.addContact(new)
@@ -59,7 +61,9 @@ struct ContactRoutes: Sendable {
 
     private func change(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
         let user = try request.userID
-        let change = try ContactInput(try JSONBody(request.body)).change
+        let input = try ContactInput(try JSONBody(request.body))
+        var change = input.change
+        change.photo = try await backend.ownPhoto(input.photoID, of: caller.userID)
         let changed = try await backend.ask {
             try await backend.contacts.changeContact(user, of: caller.userID, change)
         }

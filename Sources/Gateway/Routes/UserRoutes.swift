@@ -30,8 +30,9 @@ struct UserRoutes: Sendable {
     }
 
     private func changeMe(_ request: RequestContext, _ caller: Caller) async throws(RoostError) -> HTTPResponse {
-        let change = try ProfileInput(try JSONBody(request.body)).change
-        guard let change else { return try await me(request, caller) }
+        let input = try ProfileInput(try JSONBody(request.body))
+        guard var change = input.change else { return try await me(request, caller) }
+        change.photo = try await backend.ownPhoto(input.photoID, of: caller.userID)
         let user = try await backend.ask { try await backend.accounts.updateUser(caller.userID, change) }
         guard let user, !user.isDeleted else { throw RoostError(.unauthenticated) }
         backend.signals.userChanged(caller.userID)

@@ -125,6 +125,9 @@ public struct MemoryAccountStore: AccountStore {
             user.lastName = change.lastName ?? user.lastName
             user.phone = change.phone ?? user.phone
             user.about = change.about ?? user.about
+            user.photo = change.photo ?? user.photo
+            let isComplete = user.firstName != nil && user.lastName != nil && user.phone != nil && user.photo != nil
+            user.profileCompleted = user.profileCompleted || isComplete
             user.settings.shareLastSeen = change.shareLastSeen ?? user.settings.shareLastSeen
             user.settings.shareReadReceipts = change.shareReadReceipts ?? user.settings.shareReadReceipts
             user.settings.directoryVisible = change.directoryVisible ?? user.settings.directoryVisible

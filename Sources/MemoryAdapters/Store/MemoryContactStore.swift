@@ -9,6 +9,7 @@ struct ContactKey: Hashable, Sendable {
 struct ContactRow: Sendable {
     let isByEmail: Bool
     var nickname: String?
+    var photo: Media?
     let createdAt: Timestamp
 }
 
@@ -41,7 +42,7 @@ public struct MemoryContactStore: ContactStore {
             let key = ContactKey(owner: contact.owner, user: contact.user)
             if tables.contacts[key] != nil { throw StoreError(.conflict, detail: "contact") }
             tables.contacts[key] = ContactRow(
-                isByEmail: contact.isByEmail, nickname: contact.nickname, createdAt: contact.createdAt)
+                isByEmail: contact.isByEmail, nickname: contact.nickname, photo: contact.photo, createdAt: contact.createdAt)
             return tables.contact(key)
         }
     }
@@ -52,6 +53,7 @@ public struct MemoryContactStore: ContactStore {
         try database.write { tables in
             let key = ContactKey(owner: owner, user: user)
             if let nickname = change.nickname { tables.contacts[key]?.nickname = nickname }
+            if let photo = change.photo { tables.contacts[key]?.photo = photo }
             return tables.contact(key)
         }
     }
@@ -102,6 +104,7 @@ extension MemoryTables {
     fileprivate func contact(_ key: ContactKey) -> Contact? {
         guard let row = contacts[key], let user = users[key.user]?.user else { return nil }
         return Contact(
-            user: user, email: row.isByEmail ? user.email : nil, nickname: row.nickname, createdAt: row.createdAt)
+            user: user, email: row.isByEmail ? user.email : nil, nickname: row.nickname, photo: row.photo,
+            createdAt: row.createdAt)
     }
 }

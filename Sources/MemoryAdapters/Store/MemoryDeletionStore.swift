@@ -83,6 +83,8 @@ extension MemoryTables {
             row.members[index].readSeq = .zero
             row.members[index].deliveredSeq = .zero
         }
+        row.reactions = row.reactions.mapValues { $0.filter { $0.userID != user } }
+        row.hidden[user] = nil
         conversations[conversation] = row
     }
 }

@@ -6,10 +6,11 @@ extension User {
         [
             "id", "email", "email_verified", "display_name", "first_name", "last_name", "about", "phone", "profile_completed",
             "share_last_seen", "share_read_receipts", "directory_visible", "push_preview", "created_at",
-        ].map { "\(alias).\($0)" }.joined(separator: ", ") + ", \(alias).deleted_at IS NOT NULL"
+        ].map { "\(alias).\($0)" }.joined(separator: ", ")
+            + ", \(alias).deleted_at IS NOT NULL, \(Media.column(of: "\(alias).photo_media_id"))"
     }
 
-    static let columnCount = 15
+    static let columnCount = 16
 
     init(_ row: PostgresRow, from column: Int = 0) {
         var settings = UserSettings()
@@ -21,7 +22,8 @@ extension User {
             id: row.id(column), email: row.optional(column + 1) { $0.text }, emailVerified: row.bool(column + 2),
             displayName: row.text(column + 3), firstName: row.optional(column + 4) { $0.text },
             lastName: row.optional(column + 5) { $0.text }, about: row.optional(column + 6) { $0.text },
-            phone: row.optional(column + 7) { $0.text }, profileCompleted: row.bool(column + 8), settings: settings,
+            phone: row.optional(column + 7) { $0.text }, photo: row.record(column + 15).map { Media($0) },
+            profileCompleted: row.bool(column + 8), settings: settings,
             createdAt: row.time(column + 13), isDeleted: row.bool(column + 14))
     }
 }
@@ -78,7 +80,7 @@ enum AccountStatements {
 
     static let users = PostgresStatement("users", "SELECT \(User.columns("u")) FROM users u WHERE u.id = ANY($1::uuid[])")
 
-    /// The photo is not among the fields yet, so nobody completes the profile here; once completed it stays so.
+    /// A profile that was completed once stays so.
     static let update = PostgresStatement(
         "update user",
         """
@@ -97,7 +99,8 @@ enum AccountStatements {
                     CASE WHEN $4::boolean THEN $5::text ELSE first_name END IS NOT NULL
                     AND CASE WHEN $6::boolean THEN $7::text ELSE last_name END IS NOT NULL
                     AND CASE WHEN $8::boolean THEN $9::text ELSE phone END IS NOT NULL
-                    AND photo_media_id IS NOT NULL),
+                    AND CASE WHEN $19::boolean THEN $20::uuid ELSE photo_media_id END IS NOT NULL),
+                photo_media_id = CASE WHEN $19::boolean THEN $20::uuid ELSE photo_media_id END,
                 changed_xid = pg_current_xact_id()
             WHERE id = $1::uuid AND deleted_at IS NULL
             RETURNING *

@@ -117,6 +117,8 @@ public struct PostgresAccountStore: AccountStore {
             let words = changed.flatMap { field, name in NameFolding.searchKeys(name).map { (field, $0) } }
             $0.add(texts: words.map(\.1))
             $0.add(shorts: words.map(\.0.rawValue))
+            $0.add(change.photo != nil)
+            $0.add((change.photo ?? nil)?.id)
         }
         return rows.first.map { User($0) }
     }

@@ -22,6 +22,7 @@ public struct PostgresContactStore: ContactStore {
             $0.add(contact.user)
             $0.add(contact.isByEmail)
             $0.add(contact.nickname)
+            $0.add(contact.photo?.id)
             $0.add(contact.createdAt)
         }
         return try await pool.transaction([insertion, one(contact.user, of: contact.owner)])[1].first.map { Contact($0) }
@@ -35,6 +36,8 @@ public struct PostgresContactStore: ContactStore {
             $0.add(user)
             $0.add(change.nickname != nil)
             $0.add(change.nickname ?? nil)
+            $0.add(change.photo != nil)
+            $0.add((change.photo ?? nil)?.id)
         }
         return try await pool.transaction([update, one(user, of: owner)])[1].first.map { Contact($0) }
     }
@@ -104,7 +107,8 @@ extension Contact {
         let user = User(row)
         self.init(
             user: user, email: row.bool(User.columnCount) ? user.email : nil,
-            nickname: row.optional(User.columnCount + 1) { $0.text }, createdAt: row.time(User.columnCount + 2))
+            nickname: row.optional(User.columnCount + 1) { $0.text },
+            photo: row.record(User.columnCount + 2).map { Media($0) }, createdAt: row.time(User.columnCount + 3))
     }
 }
 
@@ -119,7 +123,7 @@ extension PostgresParameters {
 
 enum ContactStatements {
     private static let selected = """
-        SELECT \(User.columns("u")), c.by_email, c.nickname, c.created_at
+        SELECT \(User.columns("u")), c.by_email, c.nickname, \(Media.column(of: "c.photo_media_id")), c.created_at
         FROM contacts c JOIN users u ON u.id = c.user_id
         """
 
@@ -145,14 +149,16 @@ enum ContactStatements {
         "add contact",
         """
         WITH \(both)
-        INSERT INTO contacts (owner_id, user_id, by_email, nickname, created_at)
-        SELECT $1::uuid, $2::uuid, $3::boolean, $4::text, $5::timestamptz WHERE (SELECT count(*) FROM both_live) = 2
+        INSERT INTO contacts (owner_id, user_id, by_email, nickname, photo_media_id, created_at)
+        SELECT $1::uuid, $2::uuid, $3::boolean, $4::text, $5::uuid, $6::timestamptz WHERE (SELECT count(*) FROM both_live) = 2
         """)
 
     static let change = PostgresStatement(
         "change contact",
         """
-        UPDATE contacts SET nickname = CASE WHEN $3::boolean THEN $4::text ELSE nickname END
+        UPDATE contacts SET
+            nickname = CASE WHEN $3::boolean THEN $4::text ELSE nickname END,
+            photo_media_id = CASE WHEN $5::boolean THEN $6::uuid ELSE photo_media_id END
         WHERE owner_id = $1::uuid AND user_id = $2::uuid
         """)
 

@@ -45,6 +45,8 @@ public struct PostgresDeletionStore: DeletionStore {
     }
 
     public func finishDeletion(of user: UserID) async throws(StoreError) {
+        let left = try await pool.query(DeletionStatements.departures) { $0.add(user) }
+        for row in 0..<left.count { try await eraseTraces(of: user, in: left[row].id(0)) }
         _ = try await pool.query(DeletionStatements.finish) { $0.add(user) }
     }
 
@@ -87,7 +89,15 @@ enum DeletionStatements {
             UPDATE members SET read_seq = 0, delivered_seq = 0, changed_xid = pg_current_xact_id()
             WHERE conversation_id = $2::uuid AND user_id = $1::uuid
             """),
+        PostgresStatement(
+            "erase reactions", "DELETE FROM reactions WHERE conversation_id = $2::uuid AND user_id = $1::uuid"),
+        PostgresStatement("erase hidden", "DELETE FROM hidden WHERE conversation_id = $2::uuid AND user_id = $1::uuid"),
+        PostgresStatement("erase mentions", "DELETE FROM mentions WHERE conversation_id = $2::uuid AND user_id = $1::uuid"),
     ]
+
+    /// Conversations that the user left before; those of reactions are among them, or still theirs.
+    static let departures = PostgresStatement(
+        "departures of deleted", "SELECT conversation_id FROM departures WHERE user_id = $1::uuid")
 
     static let finish = PostgresStatement("finish deletion", "DELETE FROM user_deletions WHERE user_id = $1::uuid")
 

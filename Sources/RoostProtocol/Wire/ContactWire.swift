@@ -8,7 +8,7 @@ extension JSONWriter {
             writer.user(contact.user, presence: presence)
             writer.member("email", contact.email)
             writer.member("nickname", contact.nickname)
-            writer.nullMember("photo")
+            writer.member("photo", contact.photo)
             writer.member("createdAt", contact.createdAt)
         }
     }

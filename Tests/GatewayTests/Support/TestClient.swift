@@ -108,14 +108,18 @@ struct RouterClient: TestClient {
         } catch {
             response = gateway.fault(error.status, code: error.code, requestID: "request-1")
         }
-        return Answer(response)
+        return try await Answer(response)
     }
 }
 
 extension Answer {
-    init(_ response: HTTPResponse) {
+    init(_ response: HTTPResponse) async throws {
         var body: [UInt8] = []
-        if case .bytes(let bytes) = response.body { body = bytes }
+        switch response.body {
+        case .empty: break
+        case .bytes(let bytes): body = bytes
+        case .stream(let producer): while let piece = try await producer.next() { body += piece }
+        }
         self.init(
             status: response.status,
             headers: response.headers.map { (name: $0.0, value: $0.1) } + [(name: "X-Request-Id", value: "request-1")], body: body
@@ -144,7 +148,7 @@ struct SocketClient: TestClient {
 }
 
 extension Answer {
-    /// A whole response of HTTP/1.1 with a length or none.
+    /// A whole response of HTTP/1.1 with a length, in chunks, or without a body.
     fileprivate init(wire: [UInt8]) throws {
         guard let end = wire.firstRange(of: Array("\r\n\r\n".utf8)) else { throw BlockingSocket.Failure() }
         let lines = String(decoding: wire[..<end.lowerBound], as: UTF8.self).split(separator: "\r\n")

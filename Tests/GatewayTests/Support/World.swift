@@ -53,13 +53,17 @@ final class World: Sendable {
         eraser = AccountEraser(
             backend: backend, deletions: MemoryDeletionStore(database), authenticator: authenticator, metrics: metrics,
             logger: .silent)
+        let exporter = AccountExporter(
+            backend: backend, store: MemoryExportStore(database), authenticator: authenticator, metrics: metrics)
         let users = AdminUsers(
-            backend: backend, operators: MemoryOperatorStore(database), authenticator: authenticator, eraser: eraser)
+            backend: backend, operators: MemoryOperatorStore(database), authenticator: authenticator, eraser: eraser,
+            exporter: exporter)
         admin = AdminGateway(
             token: Self.adminToken, executor: executor, isReady: { true }, metrics: metrics, logger: .silent, users: users
         ) { () async throws(RoostError) in [] }
         gateway = Gateway(
-            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, executor: executor,
+            backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
+            executor: executor,
             settings: settings,
             limiter: RateLimiter(
                 limits, now: { MonotonicTime(nanoseconds: time.withLock { $0 } * 1_000_000) }, metrics: metrics),

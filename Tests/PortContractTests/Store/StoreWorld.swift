@@ -21,6 +21,7 @@ struct StoreWorld: Sendable {
     let contacts: any ContactStore
     let operators: any OperatorStore
     let deletions: any DeletionStore
+    let exports: any ExportStore
     let conversations: any ConversationStore
     let cluster: any ClusterStore
     let mail: any MailOutbox
@@ -50,6 +51,7 @@ struct StoreWorld: Sendable {
         StoreWorld(
             accounts: MemoryAccountStore(database), contacts: MemoryContactStore(database),
             operators: MemoryOperatorStore(database), deletions: MemoryDeletionStore(database),
+            exports: MemoryExportStore(database),
             conversations: MemoryConversationStore(database),
             cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
             makeJournal: { loop, _ in MemoryJournal(database, loop: loop) }, fixtures: .memory(database))
@@ -82,6 +84,7 @@ struct StoreWorld: Sendable {
         let world = StoreWorld(
             accounts: PostgresAccountStore(pool: pool), contacts: PostgresContactStore(pool: pool),
             operators: PostgresOperatorStore(pool: pool), deletions: PostgresDeletionStore(pool: pool),
+            exports: PostgresExportStore(pool: pool),
             conversations: PostgresConversationStore(pool: pool),
             cluster: PostgresClusterStore(pool: pool), mail: PostgresMailOutbox(pool: pool),
             makeJournal: { loop, incarnation in
