@@ -5,23 +5,6 @@ import Testing
 @testable import Gateway
 
 @Suite struct OpenAPITests {
-    /// Of the contract, but in no table yet: take a line away here when its route is there.
-    private static let planned: Set<String> = [
-        "DELETE /v1/conversations/{conversationId}",
-        "DELETE /v1/conversations/{conversationId}/members/{userId}",
-        "DELETE /v1/conversations/{conversationId}/messages/{seq}",
-        "DELETE /v1/conversations/{conversationId}/messages/{seq}/reactions/{emoji}",
-        "GET /v1/channels",
-        "GET /v1/search/messages",
-        "PATCH /v1/conversations/{conversationId}",
-        "PATCH /v1/conversations/{conversationId}/members/{userId}",
-        "PATCH /v1/conversations/{conversationId}/messages/{seq}",
-        "PATCH /v1/conversations/{conversationId}/settings",
-        "POST /v1/conversations/{conversationId}/join",
-        "POST /v1/conversations/{conversationId}/members",
-        "PUT /v1/conversations/{conversationId}/messages/{seq}/reactions/{emoji}",
-    ]
-
     private func name(_ route: Route) -> String { "\(route.method.rawValue) \(route.template.text)" }
     private func name(_ operation: Operation) -> String { "\(operation.method.rawValue) \(operation.path)" }
 
@@ -31,7 +14,7 @@ import Testing
             let described = Operation.all.map(name)
             #expect(Set(described).count == described.count, "described twice")
             #expect(routes.subtracting(described).sorted() == [], "routes without a description")
-            #expect(Set(described).subtracting(routes).subtracting(Self.planned).sorted() == [], "descriptions without a route")
+            #expect(Set(described).subtracting(routes).sorted() == [], "descriptions without a route")
         }
     }
 

@@ -41,6 +41,8 @@ CLOSING = {
 AS_IT_IS = object()
 
 choice = random.Random(7)
+# The same cluster can be asked twice.
+RUN = time.time_ns()
 
 
 def call(method, path, body=None, token=None):
@@ -83,6 +85,11 @@ class Person:
         status, value = call("POST", "/v1/conversations", body, self.token)
         return value["id"] if status == 201 else None
 
+    def channel(self, title):
+        """None where there are no channels."""
+        status, value = call("POST", "/v1/conversations", {"kind": "channel", "title": title}, self.token)
+        return value["id"] if status == 201 else None
+
     def send(self, chat, number):
         body = {"clientId": f"seed-{number}", "type": "text", "text": f"Message {number}"}
         need(call("POST", f"/v1/conversations/{chat}/messages", body, self.token))
@@ -98,7 +105,7 @@ def registered(name):
 
 
 def new_email(name="someone"):
-    return f"{name}-{choice.randrange(10**12)}@example.com"
+    return f"{name}-{RUN}-{choice.randrange(10**12)}@example.com"
 
 
 def mailed_token(email):
@@ -123,22 +130,31 @@ class World:
             for number in range(0, 6, 2):
                 self.caller.send(chat, number)
                 other.send(chat, number + 1)
-        group = self.caller.group(*self.others)
-        if group:
-            self.chats.append(group)
-            self.caller.send(group, 0)
+        self.direct = self.chats[0]
+        self.group = self.caller.group(*self.others[:2]) or self.direct
+        self.channel = self.others[0].channel("Channel") or self.direct
+        self.chats.append(self.group)
+        for number in range(5):
+            self.caller.send(self.group, number)
 
     def value(self, name, key):
         """Something that is there, or allowed, for a parameter or field of this name."""
         if name == "conversationId":
-            chat = self.caller.group(*self.others[:2]) if key in CLOSING else None
-            return chat or choice.choice(self.chats)
+            if key in CLOSING:
+                return self.caller.group(*self.others[:2]) or self.direct
+            if key[1].endswith("/join"):
+                return self.channel
+            # What is about an own message, or for admins only, goes where that is so.
+            is_own = key[0] in ("PATCH", "DELETE") or key[1].endswith("/members")
+            return self.group if is_own and choice.random() < 0.75 else choice.choice(self.chats)
         if name == "userId":
             return choice.choice(self.others).id
         if name in ("userIds", "memberIds", "mentions"):
             return [other.id for other in choice.sample(self.others, 2)]
         if name in ("seq", "replyTo"):
-            return choice.randint(1, 6)
+            return choice.randint(2, 6)
+        if name == "query":
+            return choice.choice(["Message", "message 1", "bo", "Chan"])
         if name == "emoji":
             return choice.choice("👍❤🎉")
         if name == "email":
@@ -149,6 +165,8 @@ class World:
             return "+49 30 1234567"
         if name == "type":
             return "text"
+        if name == "text" and choice.random() < 0.75:
+            return f"Text {choice.randrange(100)}"
         if name in ("mediaId", "photoMediaId"):
             return None
         if name == "token" and key[1].startswith("/v1/auth/"):
