@@ -82,6 +82,11 @@ let package = Package(
 
         // Clocks, and servers of their own, for tests.
         .target(name: "TestSupport", dependencies: ["EventLoop", "RoostModel", "Runtime"], path: "Tests/TestSupport"),
+        // What chats must do, and random operations that hold nodes to it.
+        .target(
+            name: "ChatModel",
+            dependencies: ["ConversationCore", "EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"],
+            path: "Tests/ChatModel"),
 
         // Fast tests, no I/O beyond loopback.
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
@@ -117,7 +122,8 @@ let package = Package(
         .testTarget(
             name: "NodeTests",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ClusterCore", "EdgeServer", "EventLoop", "Gateway", "MemoryAdapters", "Ports",
+                "ActorRuntime", "ChatActors", "ChatModel", "ClusterCore", "EdgeServer", "EventLoop", "Gateway", "MemoryAdapters",
+                "Ports",
                 "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport",
             ]),
 
@@ -131,7 +137,7 @@ let package = Package(
         // A whole cluster: real PostgreSQL, NATS, processes and sockets.
         .testTarget(
             name: "EndToEndTests",
-            dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport"]),
+            dependencies: ["ChatModel", "EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport"]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -251,9 +251,9 @@ extension ConversationState {
         var step = ConversationStep()
         if mayLookUp {
             // All commands wait for the answer, so that a sender's order holds whatever it is.
+            let changesMembers = commands.contains(where: \.isAct)
             let likely = keys(of: commands) { send in
-                if case .failure = send.content { return true }
-                return recent.mayContain(sender: send.senderID, clientID: send.clientID)
+                mayBeRefused(send, changesMembers) || recent.mayContain(sender: send.senderID, clientID: send.clientID)
             }
             let lookup = Lookup(keys: likely, seqs: seqs(of: commands))
             if !lookup.isEmpty {
@@ -293,6 +293,15 @@ extension ConversationState {
         step.events += toAnnounce.keys.sorted().map { .message(toAnnounce[$0]!, audience(of: toAnnounce[$0]!, findings)) }
         finish(&plan, &step)
         return step
+    }
+
+    /// Whether the send cannot simply be written, where an index would find the message of its key: what was sent before is answered as
+    /// then, even where the same could not be sent now.
+    private func mayBeRefused(_ send: SendCommand, _ changesMembers: Bool) -> Bool {
+        guard case .success(let content) = send.content else { return true }
+        if facts.refusal(of: .send, for: send.senderID) != nil { return facts.members.contains(send.senderID) }
+        if content.replyTo != nil { return true }
+        return !content.mentions.isEmpty && (changesMembers || !content.mentions.allSatisfy(facts.members.contains))
     }
 
     /// Says what is to be written, if anything is.
@@ -402,6 +411,8 @@ extension ConversationCommand {
     }
 
     fileprivate var isRead: Bool { if case .read = self { true } else { false } }
+
+    fileprivate var isAct: Bool { if case .act = self { true } else { false } }
 
     fileprivate var isRefresh: Bool {
         if case .act(let act) = self, case .refresh = act.action { true } else { false }

@@ -34,8 +34,8 @@ extension BatchPlan {
         flight.request.positions.removeAll { $0.userID == user }
         tell(user == actor ? .memberLeft : .memberRemoved(user), by: actor, about: user)
         flight.events.append(.removed([user]))
-        promoteIfNeeded()
-        showConversation(to: [])
+        let promoted = promoteIfNeeded()
+        showConversation(to: promoted.map { [$0] } ?? [])
         return nil
     }
 
@@ -49,8 +49,8 @@ extension BatchPlan {
         facts.members[index].role = role
         change { $0.members.append(.role(user, role)) }
         tell(.roleChanged(user, role), by: actor, about: user)
-        promoteIfNeeded(except: user)
-        showConversation(to: [user])
+        let promoted = promoteIfNeeded(except: user)
+        showConversation(to: [user] + (promoted.map { [$0] } ?? []))
         return nil
     }
 
@@ -90,13 +90,15 @@ extension BatchPlan {
     }
 
     /// Makes the longest-standing member an admin where none is left; not the one who has just laid it down, if there is another.
-    private mutating func promoteIfNeeded(except user: UserID? = nil) {
+    /// - Returns: who was made one.
+    private mutating func promoteIfNeeded(except user: UserID? = nil) -> UserID? {
         guard !facts.members.hasAdmin, let next = facts.members.longestStanding(where: { $0.userID != user }),
             let index = facts.members.index(of: next)
-        else { return }
+        else { return nil }
         facts.members[index].role = .admin
         change { $0.members.append(.role(next, .admin)) }
         tell(.roleChanged(next, .admin), by: nil, about: next)
+        return next
     }
 
     /// Nothing is written of a conversation that goes, not even what the batch had in store for it.

@@ -33,7 +33,9 @@ import Testing
 
     @Test func aReadOnlyConversationStillMovesPositions() throws {
         var state = ConversationState(snapshot(head: 4, isReadOnly: true))
-        let step = state.decide([send(1, "a"), read(2, 3)], now: noon)
+        // What is refused now may have been sent before.
+        #expect(state.decide([send(1, "a"), read(2, 3)], now: noon).next == .lookUp(Lookup(keys: [key("a")])))
+        let step = state.lookedUp(Findings(), now: noon)
         #expect(step.replies == [failure(1, .readOnly)])
         #expect(try #require(step.commit).positions.map(\.readSeq) == [Seq(3)])
     }
@@ -126,6 +128,26 @@ import Testing
                 stored(1, message(1, "a"), isNew: true), stored(2, message(1, "a"), isNew: false), failure(3, .clientIdReused),
                 stored(4, message(2, "a", from: bob), isNew: true),
             ])
+    }
+
+    @Test(arguments: [true, false])
+    func whatWouldBeRefusedNowMayHaveBeenSentBefore(_ isReadOnly: Bool) throws {
+        var state = ConversationState(snapshot(isReadOnly: isReadOnly))
+        let content = MessageContent(text: "hi", mentions: isReadOnly ? [] : [stranger])
+        func again(_ token: UInt64) -> ConversationCommand {
+            .send(
+                SendCommand(
+                    token: ReplyToken(token), senderID: alice, clientID: "a", fingerprint: fingerprint("hi"),
+                    content: .success(content)))
+        }
+        #expect(state.decide([again(1)], now: noon).next == .lookUp(Lookup(keys: [key("a")])))
+        let found = state.lookedUp(Findings(messages: [key("a"): message(1, "a")]), now: noon)
+        #expect(found.replies == [stored(1, message(1, "a"), isNew: false)])
+        _ = state.decide([again(2)], now: noon)
+        let error: RoostError = isReadOnly ? RoostError(.readOnly) : .invalid("mentions", .unknown)
+        #expect(
+            state.lookedUp(Findings(), now: noon).replies
+                == [ConversationReply(token: ReplyToken(2), outcome: .failed(error))])
     }
 
     @Test func aRecentRepetitionIsLookedUpBeforeAnythingElse() throws {

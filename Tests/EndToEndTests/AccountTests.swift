@@ -131,45 +131,5 @@ extension EndToEnd {
             #expect(wrong.code == "invalidCredentials" && unknown.code == "invalidCredentials")
             #expect(wrong.json["detail"] == unknown.json["detail"])
         }
-
-        @Test func anothersConversationIsLikeOneThatDoesNotExist() async throws {
-            let (alice, _, chat) = try await pair()
-            _ = try await alice.post("secret", to: chat).expect(201)
-            let eve = try await Person.guest("Eve", of: alice.cluster, node: 3)
-            let socket = try await Socket.connect(eve)
-            let unknown = "01900000-0000-7000-8000-000000000000"
-            let routes: [(String, String, JSON?)] = [
-                ("GET", "", nil), ("GET", "/messages", nil), ("GET", "/changes?after=0", nil), ("GET", "/members", nil),
-                ("POST", "/messages", ["clientId": "e", "type": "text", "text": "hi"]), ("POST", "/read", ["seq": 1]),
-                ("POST", "/delivered", ["seq": 1]), ("GET", "/messages/1/receipts", nil),
-            ]
-            for (method, path, body) in routes {
-                let real = try await eve.call(method, "/v1/conversations/\(chat)\(path)", body)
-                let made = try await eve.call(method, "/v1/conversations/\(unknown)\(path)", body)
-                #expect(real.status == 404 && made.status == 404, "\(method) \(path): \(real) \(made)")
-                #expect(Self.withoutIDs(real.json) == Self.withoutIDs(made.json))
-            }
-            for (op, fields) in [
-                ("read", ["seq": 1]), ("typing", ["active": true]), ("send", ["clientId": "e", "type": "text", "text": "hi"]),
-            ] as [(String, JSON)] {
-                var answers: [JSON] = []
-                for id in [chat, unknown] {
-                    guard case .object(var members) = fields else { return }
-                    members["conversationId"] = .string(id)
-                    answers.append(try await socket.request(op, .object(members)))
-                }
-                #expect(answers[0]["ok"] == false && answers[0]["error"]["code"] == answers[1]["error"]["code"], "\(op)")
-                #expect(answers[0]["error"]["code"] == "notFound")
-            }
-            #expect(try await alice.history(chat).count == 1)
-            #expect(socket.events("message").isEmpty)
-        }
-
-        private static func withoutIDs(_ json: JSON) -> JSON {
-            guard case .object(var members) = json else { return json }
-            members["requestId"] = nil
-            members["instance"] = nil
-            return .object(members)
-        }
     }
 }

@@ -28,6 +28,13 @@ final class TestCluster: Sendable {
 
     /// All shards to one node, of those that are up.
     func own(_ owner: Int, version: Int64, up: [Int]? = nil) {
+        own(version: version, up: up) { _ in owner }
+    }
+
+    /// Each node a part of the shards.
+    func spread(version: Int64) { own(version: version, up: nil) { $0 % self.nodes.count } }
+
+    private func own(version: Int64, up: [Int]?, owner: (Int) -> Int) {
         let up = up ?? Array(nodes.indices)
         let records = nodes.indices.map { index in
             NodeRecord(
@@ -37,7 +44,7 @@ final class TestCluster: Sendable {
         let shards = ShardKind.allCases.flatMap { kind in
             (0..<kind.count).map {
                 ShardRecord(
-                    id: ShardID(kind: kind, number: $0), owner: nodes[owner].identity, epoch: Epoch(version), target: nil)
+                    id: ShardID(kind: kind, number: $0), owner: nodes[owner($0)].identity, epoch: Epoch(version), target: nil)
             }
         }
         let snapshot = ClusterSnapshot(

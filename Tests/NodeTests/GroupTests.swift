@@ -96,6 +96,21 @@ import Testing
         }
     }
 
+    @Test func whoeverFollowsTheLastAdminOfAChannelIsShownTheirRole() async throws {
+        try await withCluster(2) { cluster in
+            let (founder, guest) = (try await cluster.registered(), try await cluster.anonymous())
+            let made = try await cluster.request(
+                "POST", "/v1/conversations", #"{"kind":"channel","title":"Walls"}"#, token: founder.accessToken)
+            let channel = TestGroup(
+                cluster, id: try ConversationView.decode(made.body).id, admin: founder, members: [guest])
+            #expect(try await channel.call("POST", "/join", as: guest).status == 200)
+            let session = try await cluster.session(guest, at: 1)
+            try await channel.remove(founder, by: founder)
+            let view = try await session.first { if case .conversation(let view) = $0 { view } else { nil } }
+            #expect(view.id == channel.id && view.myRole == .admin && view.memberCount == 1)
+        }
+    }
+
     @Test func deletingForOneselfIsForAllDevicesAndNobodyElse() async throws {
         try await withCluster(2) { cluster in
             let group = try await TestGroup(cluster, members: 1)

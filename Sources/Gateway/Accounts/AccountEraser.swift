@@ -122,11 +122,12 @@ public final class AccountEraser: Service {
         }
     }
 
-    /// - Returns: false where the time was up, or there are conversations left that the user joined meanwhile.
+    /// - Returns: false where the time was up, or there are conversations left that were made or joined meanwhile.
     private func leaveAll(_ user: UserID, until end: ContinuousClock.Instant?) async throws -> Bool {
         var claimedAt = ContinuousClock.now
         var failure: RoostError?
-        for membership in try await backend.conversations.memberships(of: user) {
+        let memberships = try await backend.conversations.memberships(of: user)
+        for membership in memberships {
             if Task.isCancelled { return false }
             if let end, ContinuousClock.now >= end { return false }
             if ContinuousClock.now - claimedAt > Self.claim / 3 {
@@ -141,7 +142,8 @@ public final class AccountEraser: Service {
             }
         }
         if let failure { throw failure }
-        return try await backend.conversations.memberships(of: user).allSatisfy { $0.kind == .direct }
+        let known = Set(memberships)
+        return try await backend.conversations.memberships(of: user).allSatisfy { $0.kind == .direct && known.contains($0) }
     }
 
     private func leave(

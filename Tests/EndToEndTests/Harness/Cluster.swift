@@ -64,8 +64,9 @@ final class Cluster: Sendable {
 
     func down() async throws { try await Shell.run(["\(Self.root)/cluster/down", "--data", data, "--wipe"]) }
 
-    func node(_ verb: String, _ name: String) async throws {
-        try await Shell.run(["\(Self.root)/cluster/node", verb, name, "--data", data])
+    /// - Parameter settings: `ROOST_…` variables for this node alone, until it is started again.
+    func node(_ verb: String, _ name: String, settings: [String: String] = [:]) async throws {
+        try await Shell.run(["\(Self.root)/cluster/node", verb, name, "--data", data], environment: settings)
     }
 
     func service(_ verb: String, _ name: String) async throws {
@@ -130,6 +131,17 @@ final class Cluster: Sendable {
         guard let url = try file()["postgres"]["url"].string else { throw Failure("no database in cluster.json") }
         let output = try await Shell.run(["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", "-d", url, "-c", statement])
         return output.split(separator: "\n").map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
+    }
+
+    /// The ids of accounts that nobody uses, for lists and groups that are to be long.
+    func extras(_ count: Int) async throws -> [String] {
+        try await query(
+            """
+            INSERT INTO users (id, email, display_name, folded_name, created_at)
+            SELECT gen_random_uuid(), gen_random_uuid() || '@extras.example', 'Extra ' || n, 'extra ' || n, now()
+            FROM generate_series(1, \(count)) n RETURNING id
+            """
+        ).map { $0[0] }
     }
 
     /// The number of the node that owns a conversation's shard.

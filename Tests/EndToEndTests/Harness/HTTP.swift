@@ -11,6 +11,7 @@ struct Answer: Sendable, CustomStringConvertible {
     let json: JSON
 
     var code: String? { json["code"].string }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
     var description: String { "\(status) \(String(decoding: bytes.prefix(2_000), as: UTF8.self))" }
 
     /// This answer, if it has that status.

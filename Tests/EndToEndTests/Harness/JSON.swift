@@ -48,7 +48,17 @@ enum JSON: Sendable, Hashable {
     var bool: Bool? { if case .bool(let value) = self { value } else { nil } }
     /// The items of an array; none of anything else.
     var items: [JSON] { if case .array(let value) = self { value } else { [] } }
+    /// The members of an object; none of anything else.
+    var members: [String: JSON] { if case .object(let members) = self { members } else { [:] } }
     var isNull: Bool { self == .null }
+
+    static func strings(_ values: [String]) -> JSON { .array(values.map(JSON.string)) }
+
+    /// This object with the members of another, which win.
+    func adding(_ other: JSON) -> JSON {
+        guard case .object(let members) = self, case .object(let more) = other else { return other }
+        return .object(members.merging(more) { $1 })
+    }
 
     /// On one line, for a request or a socket.
     var text: String {

@@ -7,6 +7,8 @@ struct Person: Sendable {
     let deviceID: String
     let token: String
     let refreshToken: String
+    /// Nil for guests.
+    let email: String?
     /// The number of the node to which this person talks unless told otherwise.
     let node: Int
 
@@ -19,6 +21,7 @@ struct Person: Sendable {
         self.deviceID = deviceID
         self.token = token
         self.refreshToken = refreshToken
+        email = session["user"]["email"].string
         self.node = node
     }
 
@@ -41,6 +44,9 @@ struct Person: Sendable {
 
     static func uniqueEmail() -> String { "u\(UUID().uuidString.lowercased())@x.example" }
 
+    /// A word that nobody else's name has, to find people and channels of one test by.
+    static func uniqueWord() -> String { "w\(UUID().uuidString.prefix(8).lowercased())" }
+
     /// The same user on another device.
     static func loggedIn(email: String, of cluster: Cluster, node: Int = 1) async throws -> Person {
         let answer = try await HTTP.call(
@@ -57,6 +63,7 @@ struct Person: Sendable {
         deviceID = other.deviceID
         token = other.token
         refreshToken = other.refreshToken
+        email = other.email
         self.node = node
     }
 
@@ -131,4 +138,9 @@ struct Person: Sendable {
 extension [JSON] {
     /// The texts of messages.
     var texts: [String] { compactMap { $0["text"].string } }
+    /// The counter's values at which messages were born.
+    var seqs: [Int] { compactMap { $0["seq"].int } }
+    var ids: [String] { compactMap { $0["id"].string } }
+    /// Without those of the system.
+    var ofPeople: [JSON] { filter { $0["type"] != "system" } }
 }
