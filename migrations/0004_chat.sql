@@ -125,18 +125,19 @@ CREATE TABLE blocks (
 CREATE INDEX blocks_blocked ON blocks (blocked_id);
 
 -- What messages can be found by.
-CREATE EXTENSION IF NOT EXISTS btree_gin;
-
 CREATE TABLE message_words (
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,
     -- Of the message: hits come newest first.
     created_at      timestamptz NOT NULL,
+    -- Each word behind a mark of its conversation: so what begins with a few letters is looked for among the words of one conversation,
+    -- and not among those of everyone.
     words           tsvector NOT NULL,
     PRIMARY KEY (conversation_id, seq)
 );
 
-CREATE INDEX message_words_words ON message_words USING gin (conversation_id, words);
+-- Without a list of what is still to be sorted in: a search of many conversations would read it for each.
+CREATE INDEX message_words_words ON message_words USING gin (words) WITH (fastupdate = off);
 
 -- Deleted conversations whose messages are still to be cleared away: there may be too many for one transaction.
 CREATE TABLE erased_conversations (

@@ -34,7 +34,7 @@ import Testing
         (JournalReads.recent, ["'{1,2}'", now]),
         (SearchStatements.unprepared, ["50"]),
         (SearchStatements.changed, [somewhere, "1", "500"]),
-        (SearchStatements.prepared, [someone, "ARRAY[\(somewhere)]::uuid[]", "NULL", "NULL", "NULL", "51", "'''a'':*'"]),
+        (SearchStatements.prepared, [someone, "ARRAY['''m:a'':* & ''m:b'':*']", "NULL", "NULL", "NULL", "51"]),
         (SearchStatements.unpreparedMessages, [someone, "ARRAY[\(somewhere)]::uuid[]", "NULL", "NULL", "NULL", "51"]),
     ]
 
