@@ -66,16 +66,17 @@ enum SearchStatements {
         WHERE me.user_id = $1::uuid AND ($2::uuid IS NULL OR me.conversation_id = $2::uuid)
         """)
 
-    /// The message `m` as the caller sees it.
+    /// The messages of the table that `candidates` makes, as the caller sees them. Joined one after another: a join of the three in
+    /// parentheses would read all of the caller's messages.
     private static func read(_ candidates: String) -> String {
         """
         WITH pick AS MATERIALIZED (\(candidates))
         SELECT pick.created_at, pick.conversation_id, pick.seq, m.seq, \(Message.columns("m", for: ConversationSQL.me))
         FROM pick
-        LEFT JOIN (members me JOIN conversations c ON c.id = me.conversation_id
-                JOIN messages m ON m.conversation_id = me.conversation_id)
-            ON me.conversation_id = pick.conversation_id AND me.user_id = $1::uuid AND m.seq = pick.seq
-                AND m.deleted_at IS NULL AND \(ConversationSQL.isSeen("m"))
+        LEFT JOIN members me ON me.conversation_id = pick.conversation_id AND me.user_id = $1::uuid
+        LEFT JOIN conversations c ON c.id = me.conversation_id
+        LEFT JOIN messages m ON m.conversation_id = me.conversation_id AND m.seq = pick.seq AND m.deleted_at IS NULL
+            AND \(ConversationSQL.isSeen("m"))
         ORDER BY pick.created_at DESC, pick.conversation_id DESC, pick.seq DESC
         """
     }
