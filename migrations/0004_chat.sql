@@ -306,23 +306,25 @@ BEGIN
                 ON CONFLICT DO NOTHING;
         END IF;
 
-        FOR change IN
-            SELECT * FROM jsonb_to_recordset(entry->'changed')
-                AS c(seq bigint, change bigint, text text, edited bigint, deleted bigint)
-        LOOP
-            IF change.deleted IS NULL THEN
-                UPDATE messages SET change_seq = change.change, text = COALESCE(change.text, text),
-                    edited_at = COALESCE(time_of(change.edited), edited_at)
-                    WHERE conversation_id = conversation AND seq = change.seq;
-            ELSE
-                UPDATE messages SET change_seq = change.change, text = '', deleted_at = time_of(change.deleted),
-                    edited_at = COALESCE(time_of(change.edited), edited_at), media_id = NULL, reply_to = NULL, mentions = NULL
-                    WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM reactions WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM mentions WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM message_words WHERE conversation_id = conversation AND seq = change.seq;
-            END IF;
-        END LOOP;
+        IF entry ? 'changed' THEN
+            FOR change IN
+                SELECT * FROM jsonb_to_recordset(entry->'changed')
+                    AS c(seq bigint, change bigint, text text, edited bigint, deleted bigint)
+            LOOP
+                IF change.deleted IS NULL THEN
+                    UPDATE messages SET change_seq = change.change, text = COALESCE(change.text, text),
+                        edited_at = COALESCE(time_of(change.edited), edited_at)
+                        WHERE conversation_id = conversation AND seq = change.seq;
+                ELSE
+                    UPDATE messages SET change_seq = change.change, text = '', deleted_at = time_of(change.deleted),
+                        edited_at = COALESCE(time_of(change.edited), edited_at), media_id = NULL, reply_to = NULL, mentions = NULL
+                        WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM reactions WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM mentions WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM message_words WHERE conversation_id = conversation AND seq = change.seq;
+                END IF;
+            END LOOP;
+        END IF;
 
         -- Of one user's emoji on a message there is one change at most.
         IF entry ? 'reactions' THEN

@@ -45,19 +45,26 @@ import Testing
     }
 
     /// A reply whose client id exists already, found by an index alone: its neighbours are stored all the same.
-    @Test func oneClientIDTwiceInAnEntryLeavesTheOthers() async throws {
+    @Test(arguments: [false, true]) func oneClientIDTwiceInAnEntryLeavesTheOthers(isRich: Bool) async throws {
         let world = try await StoreWorld.shared(.postgres)
         let (chat, me, _) = try await Chat.direct(world)
         let other = Chat(world: world, lane: chat.lane, id: try await world.openDirect(me, world.makeUser().id))
         for chat in [chat, other] { try await chat.send("first", from: me) }
-        func replies(_ chat: Chat, _ clientIDs: [String]) -> JournalEntry {
+        let mentions = isRich ? [me] : []
+        func replies(_ chat: Chat, _ clientIDs: [String], mentions: [UserID]) -> JournalEntry {
             var entry = JournalEntry.messages(clientIDs, in: chat.id, from: me, first: 2, clientIDs: clientIDs)
             let quote = Quote(seq: Seq(1), senderID: me, kind: .text, text: "first", isDeleted: false)
-            for index in entry.messages.indices { entry.messages[index].replyTo = quote }
+            for index in entry.messages.indices {
+                entry.messages[index].replyTo = quote
+                entry.messages[index].mentions = mentions
+            }
             return entry
         }
+        // With mentions by the function, without by the plain statement.
         #expect(
-            try await chat.lane.commit([replies(chat, ["x", "x"]), replies(other, ["x", "y"])]) == [.conflict, .committed])
+            try await chat.lane.commit([
+                replies(chat, ["x", "x"], mentions: mentions), replies(other, ["x", "y"], mentions: mentions),
+            ]) == [.conflict, .committed])
         #expect(try await chat.history(me).count == 1)
         #expect(try await other.history(me).map(\.replyTo?.text) == [nil, "first", "first"])
     }
