@@ -125,18 +125,19 @@ CREATE TABLE blocks (
 CREATE INDEX blocks_blocked ON blocks (blocked_id);
 
 -- What messages can be found by.
-CREATE EXTENSION IF NOT EXISTS btree_gin;
-
 CREATE TABLE message_words (
     conversation_id uuid NOT NULL,
     seq             bigint NOT NULL,
     -- Of the message: hits come newest first.
     created_at      timestamptz NOT NULL,
+    -- Each word behind a mark of its conversation: so what begins with a few letters is looked for among the words of one conversation,
+    -- and not among those of everyone.
     words           tsvector NOT NULL,
     PRIMARY KEY (conversation_id, seq)
 );
 
-CREATE INDEX message_words_words ON message_words USING gin (conversation_id, words);
+-- Without a list of what is still to be sorted in: a search of many conversations would read it for each.
+CREATE INDEX message_words_words ON message_words USING gin (words) WITH (fastupdate = off);
 
 -- Deleted conversations whose messages are still to be cleared away: there may be too many for one transaction.
 CREATE TABLE erased_conversations (
@@ -305,23 +306,25 @@ BEGIN
                 ON CONFLICT DO NOTHING;
         END IF;
 
-        FOR change IN
-            SELECT * FROM jsonb_to_recordset(entry->'changed')
-                AS c(seq bigint, change bigint, text text, edited bigint, deleted bigint)
-        LOOP
-            IF change.deleted IS NULL THEN
-                UPDATE messages SET change_seq = change.change, text = COALESCE(change.text, text),
-                    edited_at = COALESCE(time_of(change.edited), edited_at)
-                    WHERE conversation_id = conversation AND seq = change.seq;
-            ELSE
-                UPDATE messages SET change_seq = change.change, text = '', deleted_at = time_of(change.deleted),
-                    edited_at = COALESCE(time_of(change.edited), edited_at), media_id = NULL, reply_to = NULL, mentions = NULL
-                    WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM reactions WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM mentions WHERE conversation_id = conversation AND seq = change.seq;
-                DELETE FROM message_words WHERE conversation_id = conversation AND seq = change.seq;
-            END IF;
-        END LOOP;
+        IF entry ? 'changed' THEN
+            FOR change IN
+                SELECT * FROM jsonb_to_recordset(entry->'changed')
+                    AS c(seq bigint, change bigint, text text, edited bigint, deleted bigint)
+            LOOP
+                IF change.deleted IS NULL THEN
+                    UPDATE messages SET change_seq = change.change, text = COALESCE(change.text, text),
+                        edited_at = COALESCE(time_of(change.edited), edited_at)
+                        WHERE conversation_id = conversation AND seq = change.seq;
+                ELSE
+                    UPDATE messages SET change_seq = change.change, text = '', deleted_at = time_of(change.deleted),
+                        edited_at = COALESCE(time_of(change.edited), edited_at), media_id = NULL, reply_to = NULL, mentions = NULL
+                        WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM reactions WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM mentions WHERE conversation_id = conversation AND seq = change.seq;
+                    DELETE FROM message_words WHERE conversation_id = conversation AND seq = change.seq;
+                END IF;
+            END LOOP;
+        END IF;
 
         -- Of one user's emoji on a message there is one change at most.
         IF entry ? 'reactions' THEN

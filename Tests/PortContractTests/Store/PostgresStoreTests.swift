@@ -280,7 +280,7 @@ import Testing
 }
 
 /// A database of a test's own, with a pool and the stores over it.
-private struct Base: Sendable {
+struct Base: Sendable {
     let url: String
     let pool: PostgresPool
     let world: StoreWorld
@@ -334,7 +334,7 @@ private struct Base: Sendable {
 }
 
 /// One connection, for a test's own transactions.
-private final class Session: Sendable {
+final class Session: Sendable {
     let pool: PostgresPool
     private let loop: EventLoop
 

@@ -3,7 +3,7 @@ import RoostModel
 import RoostProtocol
 
 extension JournalEntry {
-    /// Whether the entry needs `commit_changes`: it holds more than positions and new messages of a text alone.
+    /// Whether the entry needs `commit_changes`: it holds more than positions and what people send most, messages without mentions.
     var isRich: Bool { changes != nil || !messages.allSatisfy(\.isPlain) }
 
     /// One per user: an UPDATE takes only one of several rows that match.
@@ -62,10 +62,10 @@ extension JournalEntry {
 }
 
 extension Message {
-    fileprivate var isPlain: Bool {
-        kind == .text && replyTo == nil && media == nil && !isForwarded && mentions.isEmpty && changeSeq == seq
-            && !clientID.isEmpty
-    }
+    fileprivate var isPlain: Bool { kind != .system && mentions.isEmpty && changeSeq == seq && !clientID.isEmpty }
+
+    /// Whether it names another message or a file, or came from elsewhere.
+    var hasReferences: Bool { replyTo != nil || media != nil || isForwarded }
 }
 
 extension JSONWriter {

@@ -63,7 +63,8 @@ enum JournalReads {
             AND NOT \(ConversationSQL.isHidden("m.reply_to", of: "m.conversation_id", from: "o.user_id"))
         """
 
-    /// Where nobody has hidden anything and all see all of the history, the members are read once for a conversation.
+    /// Who sees a message whole, where that is not everyone, and with the first message of each conversation all its members: a channel has
+    /// thousands.
     static let recent = PostgresStatement(
         "recent",
         """
@@ -72,8 +73,9 @@ enum JournalReads {
                 SELECT FROM hidden h WHERE h.conversation_id = m.conversation_id AND h.seq = m.seq)
                 AND (m.reply_to IS NULL OR NOT EXISTS (
                     SELECT FROM hidden h WHERE h.conversation_id = m.conversation_id AND h.seq = m.reply_to))
-            THEN c.members
+            THEN NULL
             ELSE ARRAY(SELECT o.user_id FROM members o WHERE o.conversation_id = c.id AND \(seesWhole)) END,
+            CASE WHEN lag(m.seq) OVER (PARTITION BY m.conversation_id ORDER BY m.seq) IS NULL THEN c.members END,
             \(Message.columns("m", for: .everyone))
         FROM (
             SELECT c.id, c.history, ARRAY(SELECT user_id FROM members WHERE conversation_id = c.id) AS members

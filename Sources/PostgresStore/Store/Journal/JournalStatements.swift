@@ -21,8 +21,15 @@ enum JournalStatements {
         )
         """
 
-    private static let insert =
-        "INSERT INTO messages (conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text, fingerprint)"
+    private static let columns =
+        "conversation_id, sender_id, seq, change_seq, created_at, kind, client_id, text, fingerprint"
+    private static let values =
+        "m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text, m.fingerprint"
+
+    /// What few messages have: the message that they answer, a file, and whether they were forwarded. 0 stands for none.
+    private static let referenceColumns = "reply_to, media_id, is_forwarded"
+    private static let referenceValues =
+        "NULLIF(m.reply_to, 0), NULLIF(m.media_id, '00000000-0000-0000-0000-000000000000'), m.is_forwarded"
 
     private static func mark(_ ids: String) -> String {
         """
@@ -54,13 +61,15 @@ enum JournalStatements {
         static let messages = Parts(rawValue: 1)
         static let positions = Parts(rawValue: 2)
         static let marks = Parts(rawValue: 4)
+        /// Only with messages.
+        static let references = Parts(rawValue: 8)
     }
 
     /// Answers the number of open fences (0 or 1), and of entries that do not begin right after their conversation's counter: then
     /// nothing was stored. An entry whose first value exists fails by the primary key or here; both are done again in isolation.
     static func commit(_ parts: Parts) -> PostgresStatement { commits[parts.rawValue] }
 
-    private static let commits: [PostgresStatement] = (0..<8).map { number in
+    private static let commits: [PostgresStatement] = (0..<16).map { number in
         let parts = Parts(rawValue: number)
         var parameter = 2
         func next(_ type: String) -> String {
@@ -72,15 +81,18 @@ enum JournalStatements {
         if parts.contains(.messages) {
             let firsts = "unnest(\(next("uuid")), \(next("bigint"))) e(id, first)"
             tables.append("gaps AS (SELECT count(*) AS n FROM \(firsts) WHERE \(isMisplaced("e.id", "e.first")))")
-            let arrays = ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text", "bigint"].map(next).joined(
-                separator: ", ")
+            let isPlain = !parts.contains(.references)
+            let types =
+                ["uuid", "uuid", "bigint", "timestamptz", "smallint", "text", "text", "bigint"]
+                + (isPlain ? [] : ["bigint", "uuid", "boolean"])
+            let arrays = types.map(next).joined(separator: ", ")
             tables.append(
                 """
                 stored AS (
-                    \(insert)
-                    SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text, m.fingerprint
-                    FROM fence, unnest(\(arrays)) 
-                        m(conversation_id, sender_id, seq, created_at, kind, client_id, text, fingerprint)
+                    INSERT INTO messages (\(columns)\(isPlain ? "" : ", " + referenceColumns))
+                    SELECT \(values)\(isPlain ? "" : ", " + referenceValues)
+                    FROM fence, unnest(\(arrays)) m(conversation_id, sender_id, seq, created_at, kind, client_id, text,
+                        fingerprint\(isPlain ? "" : ", " + referenceColumns))
                     WHERE (SELECT n FROM gaps) = 0
                 )
                 """)
@@ -109,7 +121,8 @@ enum JournalStatements {
         """
         WITH \(fence), input AS MATERIALIZED (
             SELECT * FROM unnest($3::bigint[], $4::uuid[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::smallint[], $9::text[],
-                $10::text[], $11::bigint[]) m(entry, conversation_id, sender_id, seq, created_at, kind, client_id, text, fingerprint)
+                $10::text[], $11::bigint[], $12::bigint[], $13::uuid[], $14::boolean[])
+                m(entry, conversation_id, sender_id, seq, created_at, kind, client_id, text, fingerprint, \(referenceColumns))
         ), refused AS MATERIALIZED (
             SELECT e.entry
                 FROM (SELECT i.entry, i.conversation_id, min(i.seq) AS first FROM input i GROUP BY 1, 2) e
@@ -118,16 +131,15 @@ enum JournalStatements {
                 SELECT FROM messages o
                 WHERE o.conversation_id = i.conversation_id AND o.sender_id = i.sender_id AND o.client_id = i.client_id)
         ), stored AS (
-            \(insert)
-            SELECT m.conversation_id, m.sender_id, m.seq, m.seq, m.created_at, m.kind, m.client_id, m.text, m.fingerprint
+            INSERT INTO messages (\(columns), \(referenceColumns)) SELECT \(values), \(referenceValues)
             FROM fence, input m WHERE m.entry NOT IN (SELECT entry FROM refused)
         ), changes AS (
             SELECT p.conversation_id, p.user_id, p.read_seq, p.delivered_seq, p.at
-            FROM unnest($12::bigint[], $13::uuid[], $14::uuid[], $15::bigint[], $16::bigint[], $17::timestamptz[])
+            FROM unnest($15::bigint[], $16::uuid[], $17::uuid[], $18::bigint[], $19::bigint[], $20::timestamptz[])
                 p(entry, conversation_id, user_id, read_seq, delivered_seq, at)
             WHERE p.entry NOT IN (SELECT entry FROM refused)
         ), \(moved), marks AS (
-            SELECT * FROM unnest($18::bigint[], $19::uuid[]) k(entry, id) WHERE k.entry NOT IN (SELECT entry FROM refused)
+            SELECT * FROM unnest($21::bigint[], $22::uuid[]) k(entry, id) WHERE k.entry NOT IN (SELECT entry FROM refused)
         ), \(mark("ARRAY(SELECT id FROM marks)"))
         SELECT (SELECT count(*) FROM fence), ARRAY(SELECT entry FROM refused)
         """)

@@ -1,7 +1,7 @@
 import Ports
 import RoostModel
 
-/// New messages and positions on their way: plainly; where an entry conflicts, again without such entries; at last entry by entry.
+/// New messages without mentions, and positions, on their way: plainly; where an entry conflicts, again without such entries; at last entry by entry.
 final class PlainCommit {
     private let batch: JournalBatch
     private let connection: PostgresConnection
@@ -90,7 +90,10 @@ final class PlainCommit {
             if !entry.messages.isEmpty { parts.insert(.messages) }
             if !entry.positions.isEmpty { parts.insert(.positions) }
             if entry.marksActive { parts.insert(.marks) }
-            for message in entry.messages { bytes += 160 + message.text.utf8.count }
+            for message in entry.messages {
+                bytes += 160 + message.text.utf8.count
+                if message.hasReferences { parts.insert(.references) }
+            }
         }
         var parameters = PostgresParameters(capacity: bytes)
         parameters.add(batch.fence)
@@ -98,7 +101,7 @@ final class PlainCommit {
             let first = batch.entries.lazy.filter { !$0.messages.isEmpty }
             parameters.add(ids: first.map(\.conversationID))
             parameters.add(integers: first.map { $0.messages[0].seq.value })
-            addMessages(batch.entries[...], to: &parameters)
+            addMessages(batch.entries[...], withReferences: parts.contains(.references), to: &parameters)
         }
         if parts.contains(.positions) {
             addPositions(positions(of: batch.entries.indices), to: &parameters)
@@ -113,7 +116,7 @@ final class PlainCommit {
         let entries = batch.entries[indices]
         func number(_ index: Int, times count: Int) -> [Int64] { [Int64](repeating: Int64(index), count: count) }
         parameters.add(integers: indices.flatMap { number($0, times: batch.entries[$0].messages.count) })
-        addMessages(entries, to: &parameters)
+        addMessages(entries, withReferences: true, to: &parameters)
         let positions = positions(of: indices)
         parameters.add(integers: positions.map { Int64($0.entry) })
         addPositions(positions, to: &parameters)
@@ -123,7 +126,9 @@ final class PlainCommit {
         return PostgresCommand(JournalStatements.isolate, parameters)
     }
 
-    private func addMessages(_ entries: ArraySlice<JournalEntry>, to parameters: inout PostgresParameters) {
+    private func addMessages(
+        _ entries: ArraySlice<JournalEntry>, withReferences: Bool, to parameters: inout PostgresParameters
+    ) {
         let messages = entries.flatMap(\.messages)
         parameters.add(ids: messages.lazy.map(\.conversationID))
         parameters.add(ids: messages.lazy.map(\.senderID))
@@ -133,6 +138,10 @@ final class PlainCommit {
         parameters.add(texts: messages.lazy.map(\.clientID))
         parameters.add(texts: messages.lazy.map(\.text))
         parameters.add(integers: messages.lazy.map(\.fingerprint))
+        guard withReferences else { return }
+        parameters.add(integers: messages.lazy.map { $0.replyTo?.seq.value ?? 0 })
+        parameters.add(ids: messages.lazy.map { $0.media?.id ?? MediaID(high: 0, low: 0) })
+        parameters.add(booleans: messages.lazy.map(\.isForwarded))
     }
 
     private struct Position {

@@ -151,7 +151,12 @@ public final class PostgresJournal: Journal, @unchecked Sendable {
             $0.add(since)
         }
         perform(command, completion) { rows in
-            .success(rows.map { RecentMessage(message: Message($0, from: 1), memberIDs: $0.ids(0)) })
+            var members: [UserID] = []
+            return .success(
+                rows.map { row in
+                    if !row.isNull(1) { members = row.ids(1) }
+                    return RecentMessage(message: Message(row, from: 2), memberIDs: row.isNull(0) ? members : row.ids(0))
+                })
         }
     }
 }

@@ -32,10 +32,12 @@ enum ConversationSQL {
     /// The member `me` of conversation `c`, as a reader of messages.
     static let me = MessageReader.user("me.user_id", floor: floor)
 
+    /// One exact probe for each message, which the offset ensures: else all that the user has hidden in the conversation may be compared
+    /// with each of its messages.
     static func isHidden(_ seq: String, of conversation: String, from user: String) -> String {
         """
         EXISTS (SELECT FROM hidden x \
-        WHERE x.conversation_id = \(conversation) AND x.user_id = \(user) AND x.seq = \(seq))
+        WHERE x.conversation_id = \(conversation) AND x.user_id = \(user) AND x.seq = \(seq) OFFSET 0)
         """
     }
 

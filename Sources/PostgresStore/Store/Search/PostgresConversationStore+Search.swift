@@ -31,7 +31,8 @@ extension PostgresConversationStore {
         // The values up to the head were all there when it was read.
         let isAll = rows.count < Self.preparedAtOnce
         let reached = rows.count == 0 ? head : rows[rows.count - 1].seq(1)
-        let words = rows.map { SearchWords.index($0.text(3)).joined(separator: " ") }
+        let mark = SearchMark(id)
+        let words = rows.map { SearchWords.index($0.text(3)).map(mark.word).joined(separator: " ") }
         _ = try await pool.query(SearchStatements.prepare) {
             $0.add(id)
             $0.add(after)
@@ -77,29 +78,31 @@ private struct MessageSearch {
 
     /// Messages in their present state that have not been prepared: each is looked at.
     func unprepared(after position: SearchPosition?) async throws(StoreError) -> [Message] {
-        try await matches(
-            after: position, step: max(200, 2 * wanted), statement: SearchStatements.unpreparedMessages, tsquery: nil)
+        try await matches(of: SearchStatements.unpreparedMessages, after: position, step: max(200, 2 * wanted)) {
+            $0.add(ids: conversations)
+        }
     }
 
     func prepared(after position: SearchPosition?) async throws(StoreError) -> [Message] {
-        try await matches(after: position, step: wanted, statement: SearchStatements.prepared, tsquery: terms.tsquery)
+        let queries = conversations.map { SearchMark($0).tsquery(terms) }
+        return try await matches(of: SearchStatements.prepared, after: position, step: wanted) { $0.add(texts: queries) }
     }
 
     /// Candidates step by step, of which those count that may be seen and whose present text matches.
     private func matches(
-        after position: SearchPosition?, step: Int, statement: PostgresStatement, tsquery: String?
+        of statement: PostgresStatement, after position: SearchPosition?, step: Int,
+        in scope: (inout PostgresParameters) -> Void
     ) async throws(StoreError) -> [Message] {
         var position = position
         var found: [Message] = []
         while true {
             let rows = try await pool.query(statement) {
                 $0.add(user)
-                $0.add(ids: conversations)
+                scope(&$0)
                 $0.add(position?.createdAt)
                 $0.add(position?.conversationID)
                 $0.add(position?.seq)
                 $0.add(Int64(step))
-                if let tsquery { $0.add(tsquery) }
             }
             for index in 0..<rows.count where !rows[index].isNull(3) {
                 let message = Message(rows[index], from: 4)

@@ -66,16 +66,17 @@ enum SearchStatements {
         WHERE me.user_id = $1::uuid AND ($2::uuid IS NULL OR me.conversation_id = $2::uuid)
         """)
 
-    /// The message `m` as the caller sees it.
+    /// The messages of the table that `candidates` makes, as the caller sees them. Joined one after another: a join of the three in
+    /// parentheses would read all of the caller's messages.
     private static func read(_ candidates: String) -> String {
         """
         WITH pick AS MATERIALIZED (\(candidates))
         SELECT pick.created_at, pick.conversation_id, pick.seq, m.seq, \(Message.columns("m", for: ConversationSQL.me))
         FROM pick
-        LEFT JOIN (members me JOIN conversations c ON c.id = me.conversation_id
-                JOIN messages m ON m.conversation_id = me.conversation_id)
-            ON me.conversation_id = pick.conversation_id AND me.user_id = $1::uuid AND m.seq = pick.seq
-                AND m.deleted_at IS NULL AND \(ConversationSQL.isSeen("m"))
+        LEFT JOIN members me ON me.conversation_id = pick.conversation_id AND me.user_id = $1::uuid
+        LEFT JOIN conversations c ON c.id = me.conversation_id
+        LEFT JOIN messages m ON m.conversation_id = me.conversation_id AND m.seq = pick.seq AND m.deleted_at IS NULL
+            AND \(ConversationSQL.isSeen("m"))
         ORDER BY pick.created_at DESC, pick.conversation_id DESC, pick.seq DESC
         """
     }
@@ -87,14 +88,14 @@ enum SearchStatements {
         """
     }
 
-    /// At most $6 messages of the conversations $2 whose prepared words satisfy $7, newest first; without a message where the caller may
-    /// not see it. The words may be of an older text.
+    /// At most $6 messages whose prepared words satisfy one of the queries $2, newest first; without a message where the caller may not
+    /// see it. The words may be of an older text, or, where marks are alike, of another conversation.
     static let prepared = PostgresStatement(
         "search prepared",
         read(
             """
             SELECT w.created_at, w.conversation_id, w.seq FROM message_words w
-            WHERE w.conversation_id = ANY($2::uuid[]) AND w.words @@ $7::text::tsquery AND \(isLater("w"))
+            WHERE w.words @@ ANY($2::text[]::tsquery[]) AND \(isLater("w"))
             ORDER BY w.created_at DESC, w.conversation_id DESC, w.seq DESC LIMIT $6::bigint
             """))
 
@@ -120,12 +121,23 @@ enum SearchStatements {
             """))
 }
 
-extension [SearchWords.Term] {
-    /// As PostgreSQL's `tsquery`: every term quoted, so that nothing in it is an operator.
-    var tsquery: String {
-        map { term in
+/// What is put before the words of a conversation: 48 random bits of its id. Where two have the same, hits of the wrong one are sorted
+/// out by the rights of whoever searches.
+struct SearchMark {
+    private let text: String
+
+    init(_ conversation: ConversationID) {
+        let digits = String(conversation.low & 0xFFFF_FFFF_FFFF, radix: 36)
+        text = digits + ":"
+    }
+
+    func word(_ word: String) -> String { text + word }
+
+    /// The terms as PostgreSQL's `tsquery`: each quoted, so that nothing in it is an operator.
+    func tsquery(_ terms: [SearchWords.Term]) -> String {
+        terms.map { term in
             var quoted = "'"
-            for scalar in term.word.unicodeScalars {
+            for scalar in word(term.word).unicodeScalars {
                 if scalar == "'" || scalar == "\\" { quoted.unicodeScalars.append(scalar) }
                 quoted.unicodeScalars.append(scalar)
             }
