@@ -85,6 +85,15 @@ struct ConversationFacts {
         return audience
     }
 
+    /// The message without a quote of what the user cannot see, or cannot be shown to see from `targets`.
+    func shown(_ message: Message, to user: UserID, _ targets: [Seq: MessageTarget]) -> Message {
+        guard let quote = message.replyTo else { return message }
+        if let target = targets[quote.seq], canSee(target, user) { return message }
+        var message = message
+        message.replyTo = nil
+        return message
+    }
+
     /// Whether the user is a member who sees the message.
     func canSee(_ target: MessageTarget, _ user: UserID) -> Bool {
         guard let index = members.index(of: user) else { return false }

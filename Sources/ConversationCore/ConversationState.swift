@@ -272,7 +272,7 @@ extension ConversationState {
                 if let message = findings.messages[key], plan.facts.members.contains(send.senderID) {
                     let isUnannounced = known.map { message.seq > $0.head } ?? false
                     let isFirst = isUnannounced && toAnnounce.updateValue(message, forKey: message.seq) == nil
-                    step.reply(to: send, with: message, isNew: isFirst)
+                    step.reply(to: send, with: plan.facts.shown(message, to: send.senderID, plan.targets), isNew: isFirst)
                 } else if let error = plan.send(send, key) {
                     step.answer(command, .failed(error), &plan)
                 }

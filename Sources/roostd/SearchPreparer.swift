@@ -7,6 +7,8 @@ final class SearchPreparer: Service {
     /// Conversations in one go.
     private static let portion = 64
     private static let pause: Duration = .seconds(2)
+    /// While there is more: short, but searching later must not slow down sending now.
+    private static let pauseBetweenPortions: Duration = .milliseconds(200)
     private static let pauseAfterFailure: Duration = .seconds(10)
 
     private let conversations: any ConversationStore
@@ -45,7 +47,7 @@ final class SearchPreparer: Service {
         do {
             let count = try await conversations.prepareSearch(limit: Self.portion)
             prepared.increment(by: count)
-            return count == Self.portion ? .zero : Self.pause
+            return count > 0 ? Self.pauseBetweenPortions : Self.pause
         } catch {
             logger.debug("messages were not prepared for searching", [.error: error])
             return Self.pauseAfterFailure
