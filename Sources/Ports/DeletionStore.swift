@@ -15,13 +15,17 @@ public protocol DeletionStore: Sendable {
     /// From now on the deletion is the caller's for `claim`; zero gives it back.
     func extendClaim(of user: UserID, by claim: Duration) async throws(StoreError)
 
-    /// Makes a direct conversation read-only. Its actor has to be told.
-    func closeDirect(_ conversation: ConversationID) async throws(StoreError)
+    /// Makes a direct conversation read-only. Its actor has to be told. False where it was so.
+    @discardableResult
+    func closeDirect(_ conversation: ConversationID) async throws(StoreError) -> Bool
 
     /// Erases how far the user had read, their reactions, and what they hid, in one conversation.
     func eraseTraces(of user: UserID, in conversation: ConversationID) async throws(StoreError)
 
-    /// Erases what traces are left in conversations that the user had left before. The deletion is done.
+    /// As ``eraseTraces(of:in:)``, in conversations that the user is no member of any more.
+    func eraseLeftTraces(of user: UserID) async throws(StoreError)
+
+    /// The deletion is done.
     func finishDeletion(of user: UserID) async throws(StoreError)
 
     /// Removes tokens of mails that no longer work.

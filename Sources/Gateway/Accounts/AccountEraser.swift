@@ -11,6 +11,9 @@ public final class AccountEraser: Service {
     private static let claim: Duration = .seconds(30)
     /// Between looks for deletions that others left.
     private static let interval: Duration = .seconds(2)
+    /// Until another node may serve the revoked devices' tokens, and join or open something in the name of the one who is gone: before
+    /// a deletion counts as whole it is looked at again.
+    private static let settling: Duration = .seconds(5)
     /// Before a deletion that could not go on is taken up again.
     private static let retryDelay: Duration = .seconds(5)
     /// Between removals of tokens that no longer work.
@@ -100,8 +103,8 @@ public final class AccountEraser: Service {
 
     // MARK: The work
 
-    /// - Parameter end: when to leave the rest to the service; nil for never.
-    /// - Returns: whether the deletion is whole.
+    /// - Parameter end: for the first look, when to leave the rest to the service; nil for the service itself.
+    /// - Returns: whether nothing is left that can be seen now.
     @discardableResult
     private func finish(_ user: UserID, until end: ContinuousClock.Instant?) async -> Bool {
         do {
@@ -109,6 +112,11 @@ public final class AccountEraser: Service {
                 // Given back at once: there is more to do, and nothing is wrong.
                 try await deletions.extendClaim(of: user, by: .zero)
                 return false
+            }
+            try await deletions.eraseLeftTraces(of: user)
+            guard end == nil else {
+                try await deletions.extendClaim(of: user, by: Self.settling)
+                return true
             }
             try await deletions.finishDeletion(of: user)
             finished.increment()
@@ -149,10 +157,10 @@ public final class AccountEraser: Service {
     private func leave(
         _ conversation: ConversationID, _ kind: ConversationKind, _ user: UserID
     ) async throws(RoostError) {
-        // Before the user has left: afterwards nobody can tell with whom it was shared.
-        backend.signals.userDeleted(user, from: conversation)
         switch kind {
         case .group, .channel:
+            // Before the user has left.
+            backend.signals.userDeleted(user, from: conversation)
             do throws(RoostError) {
                 try await backend.commands.perform(.removeMember(user), in: conversation, by: user)
             } catch {
@@ -160,13 +168,13 @@ public final class AccountEraser: Service {
                 guard error.code == .notFound || error.code == .notMember else { throw error }
             }
         case .direct:
-            try await backend.ask { try await deletions.closeDirect(conversation) }
+            if try await backend.ask({ try await deletions.closeDirect(conversation) }) {
+                backend.signals.userDeleted(user, from: conversation)
+                let members = try await backend.ask { try await backend.accounts.members(of: conversation, limit: 2) }
+                backend.signals.conversationChanged(conversation, for: members.filter { $0 != user })
+            }
             try await backend.commands.refresh(conversation, for: user)
         }
         try await backend.ask { try await deletions.eraseTraces(of: user, in: conversation) }
-        if kind == .direct {
-            let members = try await backend.ask { try await backend.accounts.members(of: conversation, limit: 2) }
-            backend.signals.conversationChanged(conversation, for: members.filter { $0 != user })
-        }
     }
 }

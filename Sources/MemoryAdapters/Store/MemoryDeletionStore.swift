@@ -28,12 +28,13 @@ public struct MemoryDeletionStore: DeletionStore {
         }
     }
 
-    public func closeDirect(_ conversation: ConversationID) async throws(StoreError) {
+    public func closeDirect(_ conversation: ConversationID) async throws(StoreError) -> Bool {
         try database.write { tables in
-            guard let row = tables.conversations[conversation], row.kind == .direct, !row.isReadOnly else { return }
+            guard let row = tables.conversations[conversation], row.kind == .direct, !row.isReadOnly else { return false }
             let version = tables.nextVersion()
             tables.conversations[conversation]?.isReadOnly = true
             tables.conversations[conversation]?.version = version
+            return true
         }
     }
 
@@ -41,11 +42,16 @@ public struct MemoryDeletionStore: DeletionStore {
         try database.write { $0.eraseTraces(of: user, in: conversation) }
     }
 
-    public func finishDeletion(of user: UserID) async throws(StoreError) {
+    public func eraseLeftTraces(of user: UserID) async throws(StoreError) {
         try database.write { tables in
-            for conversation in tables.conversations.keys { tables.eraseTraces(of: user, in: conversation) }
-            tables.deletions[user] = nil
+            for conversation in tables.conversations.keys where tables.joined(conversation, by: user) == nil {
+                tables.eraseTraces(of: user, in: conversation)
+            }
         }
+    }
+
+    public func finishDeletion(of user: UserID) async throws(StoreError) {
+        try database.write { $0.deletions[user] = nil }
     }
 
     public func purgeMailTokens(at time: Timestamp) async throws(StoreError) {

@@ -29,8 +29,8 @@ public struct PostgresDeletionStore: DeletionStore {
         }
     }
 
-    public func closeDirect(_ conversation: ConversationID) async throws(StoreError) {
-        _ = try await pool.query(DeletionStatements.closeDirect) { $0.add(conversation) }
+    public func closeDirect(_ conversation: ConversationID) async throws(StoreError) -> Bool {
+        try await pool.query(DeletionStatements.closeDirect) { $0.add(conversation) }.count > 0
     }
 
     public func eraseTraces(of user: UserID, in conversation: ConversationID) async throws(StoreError) {
@@ -44,9 +44,12 @@ public struct PostgresDeletionStore: DeletionStore {
         }
     }
 
-    public func finishDeletion(of user: UserID) async throws(StoreError) {
+    public func eraseLeftTraces(of user: UserID) async throws(StoreError) {
         let left = try await pool.query(DeletionStatements.departures) { $0.add(user) }
         for row in 0..<left.count { try await eraseTraces(of: user, in: left[row].id(0)) }
+    }
+
+    public func finishDeletion(of user: UserID) async throws(StoreError) {
         _ = try await pool.query(DeletionStatements.finish) { $0.add(user) }
     }
 
@@ -77,7 +80,7 @@ enum DeletionStatements {
         "close direct",
         """
         UPDATE conversations SET is_read_only = true, changed_xid = pg_current_xact_id()
-        WHERE id = $1::uuid AND kind = 0 AND NOT is_read_only
+        WHERE id = $1::uuid AND kind = 0 AND NOT is_read_only RETURNING id
         """)
 
     static let traces = [

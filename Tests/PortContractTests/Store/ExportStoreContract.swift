@@ -62,6 +62,7 @@ import Testing
         try await left.leave(me)
         _ = try await world.deletions.eraseAccount(me, at: .now, claim: .seconds(60))
         try await world.deletions.eraseTraces(of: me, in: chats[1].id)
+        try await world.deletions.eraseLeftTraces(of: me)
         try await world.deletions.finishDeletion(of: me)
         for chat in chats {
             #expect(try await world.exports.ownReactions(of: me, in: chat.id, after: nil, limit: 9).isEmpty)
