@@ -9,11 +9,29 @@ extension ModelRun {
         note("everything is compared")
         isComparing = true
         defer { isComparing = false }
+        try await checkExport(random.below(world.users.count))
         for user in world.users.indices {
             try await compareLists(user)
             try await compareSync(user)
             try await compareSearch(user)
             for index in world.chats.indices { try await compareChat(index, user) }
+        }
+    }
+
+    /// All that is held about a user is what they wrote, and nothing that they may not see besides.
+    private func checkExport(_ user: Int) async throws {
+        let answer = try await call("GET", "/v1/me/export", as: user)
+        guard answer.status == 200 else { throw ModelFault("export: \(answer.status) \(answer.json.line)") }
+        if let leak = secrets.leak(in: answer.bytes, to: user, [world], mayHoldOwn: true) {
+            throw ModelFault("export: \(leak): \(answer.json.line.prefix(3_000))")
+        }
+        let text = answer.json.line
+        for (index, chat) in world.chats.enumerated() where !chat.isGone {
+            for post in chat.posts where post.sender == user && post.system == nil && post.deletedAt == nil {
+                if !text.contains(post.text) {
+                    throw ModelFault("export of user \(user): message \(post.seq) of chat \(index) is missing")
+                }
+            }
         }
     }
 

@@ -57,11 +57,12 @@ indirect enum Shape {
                 return differs(path, "\(shapes.count) items", value)
             }
             for shape in shapes {
+                // Of several that do not fit, the one that should have is worth telling of.
                 var fault: String?
                 let index = items.firstIndex { item in
                     var trial = learned
                     let found = shape.check(item, "\(path)[?]", &trial)
-                    if found == nil { learned = trial } else { fault = found }
+                    if found == nil { learned = trial } else if fault == nil || isNamed(item, by: shape) { fault = found }
                     return found == nil
                 }
                 guard let index else { return fault ?? differs(path, "another item", value) }
@@ -79,6 +80,17 @@ indirect enum Shape {
                 if let fault = shape.check(member, "\(path).\(key)", &learned) { return fault }
             }
             return nil
+        }
+    }
+
+    /// Whether an item has the names of what is expected.
+    private func isNamed(_ item: JSONValue, by shape: Shape) -> Bool {
+        guard case .object(let members, _) = shape else { return false }
+        let names = ["id", "userId", "seq", "conversationId", "message"].filter { members[$0] != nil }
+        return names.allSatisfy { name in
+            var ignored: [(TimeCell, String)] = []
+            let (value, expected) = (item[name] ?? .null, members[name]!)
+            return name == "message" ? isNamed(value, by: expected) : expected.check(value, "", &ignored) == nil
         }
     }
 

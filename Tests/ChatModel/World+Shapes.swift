@@ -104,7 +104,7 @@ extension World {
         return .object(members)
     }
 
-    /// As ``shape(of:in:for:overREST:)``. Channels do not count who has read the newest message, and groups count those who came later too.
+    /// As ``shape(of:in:for:overREST:)``. In the view of a channel nobody counts who has read.
     private func preview(_ post: Post, in chat: Chat, for reader: Int) -> Shape {
         let isCounted =
             chat.kind != .channel && chat.recipients(of: post).count == chat.members.keys.filter { $0 != reader }.count

@@ -24,6 +24,20 @@ extension EndToEnd {
             }
         }
 
+        @Test func whatIsDoneAtTheSameTimeAgreesInTheEnd() async throws {
+            let operations = Self.environment["ROOST_TEST_OPERATIONS"].flatMap { Int($0) } ?? (Limits.isLong ? 5_000 : 300)
+            let seed = Self.environment["ROOST_TEST_SEED"].flatMap { UInt64($0) } ?? UInt64.random(in: 1...1 << 40)
+            print("concurrent: seed \(seed), \(operations) operations of each user")
+            let cluster = try await Cluster.shared()
+            let start = ContinuousClock.now
+            try await withLoop { loop in
+                let run = try ConcurrentRun(
+                    nodes: try cluster.nodes().map(\.url), seed: seed, operations: operations, loop: loop)
+                let summary = try await run.run()
+                print("concurrent: seed \(seed): \(summary) in \(ContinuousClock.now - start)")
+            }
+        }
+
         private func withLoop(_ body: (EventLoop) async throws -> Void) async throws {
             let loop = try EventLoop(name: "client")
             loop.start()

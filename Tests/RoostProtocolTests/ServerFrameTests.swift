@@ -136,4 +136,22 @@ import Testing
         #expect(status(read: 7, delivered: 7) == .init(status: .read, seenByCount: 1))
         #expect(status(read: 7, delivered: 7, caller: Sample.bob) == nil)
     }
+
+    @Test func whoeverJoinedLaterDoesNotCountForTheLastMessage() {
+        func member(_ id: UserID, joined: Timestamp, read: Int64) -> Member {
+            Member(userID: id, displayName: "", role: .member, joinedAt: joined, readSeq: Seq(read), deliveredSeq: Seq(read))
+        }
+        func status(_ kind: ConversationKind) -> ReadMessage.Delivery? {
+            let later = Sample.time + .seconds(1)
+            return ConversationView(
+                id: Sample.conversation, kind: kind, title: "T",
+                members: [
+                    member(Sample.alice, joined: Sample.time, read: 7), member(Sample.bob, joined: later, read: 8),
+                ], memberCount: 2, lastSeq: Seq(8), lastMessage: Sample.message(), readSeq: Seq(7), deliveredSeq: Seq(7),
+                unreadCount: 0, mentionCount: 0, myRole: .member, lastActivityAt: later, createdAt: Sample.time, isReadOnly: false
+            ).deliveryOfLastMessage(for: Sample.alice)
+        }
+        #expect(status(.group) == .init(status: .sent, seenByCount: 0))
+        #expect(status(.direct) == .init(status: .read, seenByCount: 1))
+    }
 }

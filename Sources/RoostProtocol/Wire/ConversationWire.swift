@@ -76,10 +76,11 @@ extension JSONWriter {
 
 extension ConversationView {
     /// How far the last message got, from the other members' positions; nil where it is another's or the members are not listed.
-    /// Whoever shares no receipts counts as not having read.
+    /// Whoever shares no receipts counts as not having read, and whoever came later does not count: they joined with a position beyond it.
     public func deliveryOfLastMessage(for caller: UserID) -> ReadMessage.Delivery? {
         guard let message = lastMessage, message.senderID == caller, message.kind != .system, !members.isEmpty else { return nil }
-        let others = members.filter { $0.userID != caller }
+        // The two of a direct chat were there from the beginning, whatever two nodes' clocks say.
+        let others = members.filter { $0.userID != caller && (kind == .direct || $0.joinedAt <= message.createdAt) }
         let readers = others.count { ($0.readSeq ?? .zero) >= message.seq }
         let receivers = others.count { $0.deliveredSeq >= message.seq }
         let status: ReadMessage.Delivery.Status =
