@@ -4,7 +4,7 @@ import Testing
 
 extension EndToEnd.Briefs {
     /// Seconds for which a sender may delete for everyone; a day where nothing is set.
-    private static let window = 15
+    private static let window = 10
 
     @Test(
         "(e) Production: complete profiles, directory, groups with admins, all that is done to messages, sync, account deletion")
