@@ -14,11 +14,13 @@ struct BatchPlan {
     var flight = ConversationState.Flight()
     /// Messages that commands are about, in the state that this batch gives them.
     var targets: [Seq: MessageTarget]
+    /// Whether a write whose answer was lost may have done some of it already.
+    let isRecovering: Bool
     private var keys: [MessageKey: Int] = [:]
 
     init(
         id: ConversationID, rules: ConversationRules, facts: ConversationFacts, targets: [Seq: MessageTarget],
-        createdAt: Timestamp, now: Timestamp
+        isRecovering: Bool, createdAt: Timestamp, now: Timestamp
     ) {
         self.id = id
         self.rules = rules
@@ -27,6 +29,7 @@ struct BatchPlan {
         before = facts
         self.facts = facts
         self.targets = targets
+        self.isRecovering = isRecovering
     }
 
     /// Whether answers depend on what is not durable yet.
@@ -88,6 +91,14 @@ struct BatchPlan {
         let isPlain =
             target.message.changeSeq == target.message.seq && target.message.replyTo == nil && flight.request.changes == nil
         flight.events.append(.message(target.message, isPlain ? nil : facts.audience(of: target)))
+    }
+
+    /// Before members come or go: what was for every member is for those who are so now.
+    mutating func closeAudiences() {
+        for (index, event) in flight.events.enumerated() {
+            guard case .message(let message, nil) = event else { continue }
+            flight.events[index] = .message(message, facts.audience(of: MessageTarget(message: message)))
+        }
     }
 
     /// A system message, which everyone is told of.

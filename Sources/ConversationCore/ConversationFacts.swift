@@ -38,6 +38,10 @@ struct ConversationFacts {
         }
     }
 
+    var title: String? { face?.title }
+    var about: String? { face?.about }
+    var photo: Media? { face?.photo }
+
     /// The part of `wanted` that would change something.
     func differences(in wanted: ConversationUpdate) -> ConversationUpdate {
         var update = ConversationUpdate()
@@ -98,5 +102,26 @@ struct ConversationFacts {
     func canSee(_ target: MessageTarget, _ user: UserID) -> Bool {
         guard let index = members.index(of: user) else { return false }
         return canSee(target.message.seq, members[index]) && !target.hiddenBy.contains(user)
+    }
+
+    /// What was changed without this actor's telling anyone: who is gone, and who sees the conversation itself differently.
+    func news(since known: ConversationFacts) -> [ConversationEvent] {
+        var events: [ConversationEvent] = []
+        let gone = known.members.ids.filter { !members.contains($0) }
+        if !gone.isEmpty { events.append(.removed(gone)) }
+        let changed = members.entries.filter { entry in
+            let before = known.members.index(of: entry.userID).map { known.members[$0] }
+            return before.map { $0.role != entry.role || $0.sinceSeq != entry.sinceSeq } ?? true
+        }
+        let isOther =
+            title != known.title || about != known.about || photo?.id != known.photo?.id || history != known.history
+            || isReadOnly != known.isReadOnly
+        switch kind {
+        case .direct, .group: if isOther || !gone.isEmpty || !changed.isEmpty { events.append(.conversation(members.ids)) }
+        case .channel:
+            let users = isOther ? members.ids : changed.map(\.userID)
+            if !users.isEmpty { events.append(.conversation(users)) }
+        }
+        return events
     }
 }

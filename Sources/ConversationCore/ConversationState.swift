@@ -38,6 +38,7 @@ public struct ConversationState {
         /// What is known may be old: the snapshot is read before anything is decided.
         case stale
         case lookingUp([ConversationCommand])
+        // Apart, so that a quiet conversation does not hold the room for it.
         indirect case committing(Flight)
         case recovering([ConversationCommand])
     }
@@ -189,8 +190,9 @@ public struct ConversationState {
         guard case .recovering(let commands) = state else { preconditionFailure("nothing is being recovered") }
         guard let snapshot else {
             state = .stale
-            facts.isDeleted = true
             var step = ConversationStep()
+            if !facts.isDeleted { step.events = [.removed(facts.members.ids)] }
+            facts.isDeleted = true
             // A conversation that is gone is as its deletion would have it, perhaps by a write whose answer was lost.
             step.replies = commands.map {
                 ConversationReply(token: $0.token, outcome: $0.isSatisfiedByDeletion ? .done : .failed(.notFound))
@@ -201,7 +203,7 @@ public struct ConversationState {
         let receipts = refresh(from: snapshot)
         var step = plan(commands, findings, since: known, mayLookUp: false, now: now)
         let knownHead = known.head
-        step.events += receipts
+        step.events += facts.news(since: known) + receipts
         if knownHead < head { step.missed = knownHead.next...head }
         return step
     }
@@ -263,7 +265,8 @@ extension ConversationState {
             }
         }
         var plan = BatchPlan(
-            id: id, rules: rules, facts: facts, targets: findings.targets, createdAt: max(now, lastMessageAt ?? now), now: now)
+            id: id, rules: rules, facts: facts, targets: findings.targets, isRecovering: known != nil,
+            createdAt: max(now, lastMessageAt ?? now), now: now)
         var toAnnounce: [Seq: Message] = [:]
         for command in commands {
             switch command {
@@ -281,7 +284,11 @@ extension ConversationState {
                     step.answer(command, .failed(plan.facts.refusal(of: .read, for: position.userID) ?? .notFound), &plan)
                     continue
                 }
-                if !plan.move(command, position, isRead: command.isRead, from: plan.facts.members[index]) {
+                if plan.move(command, position, isRead: command.isRead, from: plan.facts.members[index]) { continue }
+                if !facts.members.contains(position.userID) {
+                    // They become a member by this batch.
+                    plan.wait(command, .position)
+                } else {
                     step.replies.append(ConversationReply(token: command.token, outcome: .position(self.position(of: command))))
                 }
             case .act(let act):
@@ -307,6 +314,7 @@ extension ConversationState {
     /// Says what is to be written, if anything is.
     private mutating func finish(_ plan: inout BatchPlan, _ step: inout ConversationStep) {
         guard !plan.flight.waiting.isEmpty else {
+            step.events += plan.flight.events
             state = .idle
             return
         }
@@ -318,10 +326,12 @@ extension ConversationState {
         state = .committing(plan.flight)
     }
 
-    /// Of a message that was stored without our hearing of it; without more findings those who may not see its quote are not shown it.
+    /// Of a message that was stored without our hearing of it. Who has hidden what it answers was looked up with it; where that is not
+    /// known, nobody is shown it.
     private func audience(of message: Message, _ findings: Findings) -> ConversationEvent.Audience? {
         guard message.replyTo != nil || message.changeSeq != message.seq || facts.history == .sinceJoined else { return nil }
-        return facts.audience(of: findings.targets[message.seq] ?? MessageTarget(message: message))
+        let quoteHiders = message.replyTo.map { findings.targets[$0.seq]?.hiddenBy ?? facts.members.ids }
+        return facts.audience(of: MessageTarget(message: message, quoteHiddenBy: quoteHiders ?? []))
     }
 
     /// The keys of sends by members that satisfy `isWanted`, each once, in order.

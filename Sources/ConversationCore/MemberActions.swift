@@ -28,6 +28,7 @@ extension BatchPlan {
     mutating func removeMember(_ user: UserID, by actor: UserID) -> RoostError? {
         if let error = facts.refusal(of: user == actor ? .leave : .removeMember, for: actor) { return error }
         guard facts.members.contains(user) else { return .notFound }
+        closeAudiences()
         facts.members.remove(user)
         guard facts.members.count > 0 else { return erase(telling: [user]) }
         change { $0.members.append(.left(user)) }
@@ -73,6 +74,7 @@ extension BatchPlan {
     // MARK: Parts
 
     private mutating func enter(_ users: [UserID]) {
+        closeAudiences()
         // The value that the system message is about to take.
         let since = facts.head.next
         for user in users {

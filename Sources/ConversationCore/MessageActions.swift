@@ -41,7 +41,11 @@ extension BatchPlan {
         guard var target = targets[seq], let index = facts.members.index(of: user),
             facts.canSee(seq, facts.members[index])
         else { return .notFound }
-        guard !target.hiddenBy.contains(user) else { return nil }
+        guard !target.hiddenBy.contains(user) else {
+            // Perhaps by that write: then no session has heard of it.
+            if isRecovering { flight.events.append(.hidden(user, seq)) }
+            return nil
+        }
         target.hiddenBy.append(user)
         targets[seq] = target
         for reply in targets.keys where targets[reply]?.message.replyTo?.seq == seq { targets[reply]?.quoteHiddenBy.append(user) }

@@ -20,14 +20,14 @@ import Testing
         #expect(state.isFree)
     }
 
-    @Test func strangersLearnNothing() {
+    @Test func strangersLearnNothing() throws {
         var state = ConversationState(snapshot(head: 4))
         let step = state.decide(
             [send(1, "a", from: stranger), read(2, 1, by: stranger), delivered(3, 1, by: stranger)], now: noon)
         #expect(step.replies == [failure(1, .notFound), failure(2, .notFound), failure(3, .notFound)])
         #expect(step.next == .nothing)
-        #expect((try? state.typingRecipients(of: stranger)) == nil)
-        #expect((try? state.typingRecipients(of: alice)) == [bob])
+        #expect(throws: RoostError(.notFound)) { try state.typingRecipients(of: stranger) }
+        #expect(try state.typingRecipients(of: alice) == [bob])
         #expect(!state.isMember(stranger))
     }
 
@@ -155,9 +155,9 @@ import Testing
         _ = state.decide([send(1, "a")], now: noon)
         _ = state.committed()
         let step = state.decide([send(2, "b"), send(3, "a"), send(4, "a", "other"), send(5, "c")], now: noon)
-        #expect(step.next == .lookUp(Lookup(keys: [key("a")])))
+        #expect(step.next == .lookUp(.keys(key("a"))))
         #expect(!state.isFree)
-        let found = state.lookedUp(Findings(messages: [key("a"): message(1, "a")]), now: noon)
+        let found = state.lookedUp(.messages(message(1, "a")), now: noon)
         #expect(found.replies == [stored(3, message(1, "a"), isNew: false), failure(4, .clientIdReused)])
         #expect(found.events.isEmpty)
         #expect(try #require(found.commit).messages == [message(2, "b"), message(3, "c")])
@@ -179,9 +179,7 @@ import Testing
         edited.text = "something else"
         edited.editedAt = noon
         #expect(
-            state.recovered(snapshot(head: 1), Findings(messages: [key("a"): edited]), now: noon).replies == [
-                stored(1, edited, isNew: true)
-            ])
+            state.recovered(snapshot(head: 1), .messages(edited), now: noon).replies == [stored(1, edited, isNew: true)])
     }
 
     // MARK: Conflicts and lost answers
@@ -190,7 +188,7 @@ import Testing
         var state = ConversationState(snapshot())
         _ = state.decide([send(1, "a"), read(2, 0), send(3, "b"), send(4, "a")], now: noon)
         let conflict = state.conflicted()
-        #expect(conflict.next == .recover(Lookup(keys: [key("a"), key("b")])))
+        #expect(conflict.next == .recover(.keys(key("a"), key("b"))))
         #expect(conflict.replies.isEmpty)
         #expect(state.conflictsInARow == 1)
         let step = state.recovered(snapshot(head: 3), now: noon)
@@ -204,8 +202,7 @@ import Testing
         var state = ConversationState(snapshot())
         _ = state.decide([send(1, "a"), send(2, "b"), read(3, 0)], now: noon)
         _ = state.conflicted()
-        let found: [MessageKey: Message] = [key("b"): message(2, "b"), key("a"): message(1, "a")]
-        let step = state.recovered(snapshot(head: 2), Findings(messages: found), now: noon)
+        let step = state.recovered(snapshot(head: 2), .messages(message(2, "b"), message(1, "a")), now: noon)
         #expect(step.replies == [stored(1, message(1, "a"), isNew: true), stored(2, message(2, "b"), isNew: true)])
         #expect(step.events == [.message(message(1, "a"), nil), .message(message(2, "b"), nil)])
         #expect(step.missed == Seq(1)...Seq(2))
@@ -235,7 +232,7 @@ import Testing
         var state = ConversationState(snapshot(head: 9))
         _ = state.decide([send(1, "old")], now: noon)
         _ = state.conflicted()
-        let step = state.recovered(snapshot(head: 9), Findings(messages: [key("old"): message(3, "old")]), now: noon)
+        let step = state.recovered(snapshot(head: 9), .messages(message(3, "old")), now: noon)
         #expect(step.replies == [stored(1, message(3, "old"), isNew: false)])
         #expect(step.events.isEmpty && step.missed == nil)
     }
@@ -262,9 +259,9 @@ import Testing
         #expect(state.failed(.unavailable, outcomeUnknown: true).replies == [failure(1, .unavailable)])
         #expect(state.isFree)
         #expect(state.beginSettling() == nil)
-        #expect(state.decide([send(2, "b")], now: noon).next == .recover(Lookup(keys: [key("b")])))
+        #expect(state.decide([send(2, "b")], now: noon).next == .recover(.keys(key("b"))))
         #expect(state.failed(.unavailable).replies == [failure(2, .unavailable)])
-        #expect(state.decide([], now: noon).next == .recover(Lookup(keys: [])))
+        #expect(state.decide([], now: noon).next == .recover(Lookup()))
         let step = state.recovered(snapshot(head: 1), now: noon)
         #expect(step.missed == Seq(1)...Seq(1))
         #expect(step.next == .nothing)

@@ -23,9 +23,13 @@ let bob = UserID(high: 1, low: 11)
 let stranger = UserID(high: 1, low: 99)
 let noon = Timestamp(milliseconds: 1_796_040_000_000)
 
-func member(_ id: UserID, read: Int64 = 0, delivered: Int64 = 0, shares: Bool = true) -> ConversationSnapshot.Member {
+func member(
+    _ id: UserID, role: MemberRole = .member, joinedAt: Timestamp = noon, since: Int64 = 0, read: Int64 = 0, delivered: Int64 = 0,
+    shares: Bool = true
+) -> ConversationSnapshot.Member {
     .init(
-        userID: id, role: .member, joinedAt: noon, readSeq: Seq(read), deliveredSeq: Seq(delivered), sharesReadReceipts: shares)
+        userID: id, role: role, joinedAt: joinedAt, sinceSeq: Seq(since), readSeq: Seq(read), deliveredSeq: Seq(delivered),
+        sharesReadReceipts: shares)
 }
 
 func snapshot(
@@ -38,15 +42,22 @@ func snapshot(
 }
 
 func send(_ token: UInt64, _ clientID: String, _ text: String = "hi", from sender: UserID = alice) -> ConversationCommand {
-    .send(
-        SendCommand(
-            token: ReplyToken(token), senderID: sender, clientID: clientID, fingerprint: fingerprint(text),
-            content: .success(MessageContent(text: text))))
+    send(token, clientID, MessageContent(text: text), from: sender)
 }
 
-func fingerprint(_ text: String) -> Int64 { MessageBody.original(.init(text: text)).fingerprint }
+/// The fingerprint is that of a body with this text and this quote.
+func send(
+    _ token: UInt64, _ clientID: String, _ content: MessageContent, from sender: UserID = alice
+) -> ConversationCommand {
+    .send(
+        SendCommand(
+            token: ReplyToken(token), senderID: sender, clientID: clientID,
+            fingerprint: fingerprint(content.text, replyTo: content.replyTo), content: .success(content)))
+}
 
-func text(of send: SendCommand) -> String { (try? send.content.get())?.text ?? "" }
+func fingerprint(_ text: String, replyTo: Seq? = nil) -> Int64 {
+    MessageBody.original(.init(text: text, replyTo: replyTo)).fingerprint
+}
 
 func read(_ token: UInt64, _ seq: Int64, by user: UserID = bob) -> ConversationCommand {
     .read(PositionCommand(token: ReplyToken(token), userID: user, seq: Seq(seq)))
@@ -79,6 +90,22 @@ func stored(_ token: UInt64, _ message: Message, isNew: Bool) -> ConversationRep
 
 func failure(_ token: UInt64, _ code: ErrorCode) -> ConversationReply {
     ConversationReply(token: ReplyToken(token), outcome: .failed(RoostError(code)))
+}
+
+extension Lookup {
+    static func keys(_ keys: MessageKey...) -> Lookup { Lookup(keys: keys) }
+    static func seqs(_ seqs: Int64...) -> Lookup { Lookup(seqs: seqs.map { Seq($0) }) }
+}
+
+extension Findings {
+    static func messages(_ messages: Message...) -> Findings {
+        Findings(
+            messages: Dictionary(uniqueKeysWithValues: messages.map { (key($0.clientID, $0.senderID), $0) }))
+    }
+
+    static func targets(_ targets: MessageTarget...) -> Findings {
+        Findings(targets: Dictionary(uniqueKeysWithValues: targets.map { ($0.message.seq, $0) }))
+    }
 }
 
 extension ConversationStep {
