@@ -159,6 +159,10 @@ import Testing
             #expect(seen[3].joinedAt == start + .seconds(3))
             #expect(try await chat.store.members(of: chat.id, for: world.makeUser().id, cursor: nil, limit: 5) == nil)
             #expect(try await chat.store.members(of: .make(), for: expected[2], cursor: nil, limit: 5) == nil)
+            #expect(try await chat.store.member(expected[3], of: chat.id, for: expected[2]) == seen[3])
+            #expect(try await chat.store.member(expected[1], of: chat.id, for: expected[2]) == nil)
+            #expect(try await chat.store.member(expected[3], of: chat.id, for: expected[1]) == nil)
+            #expect(try await chat.store.member(expected[3], of: .make(), for: expected[2]) == nil)
             #expect(
                 await storeErrorCode {
                     _ = try await chat.store.members(of: chat.id, for: expected[2], cursor: "AAAA", limit: 5)
