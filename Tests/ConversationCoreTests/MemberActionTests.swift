@@ -162,13 +162,16 @@ import Testing
         // The last admin lays it down: the longest-standing other takes it.
         let last = machine.run(act(3, .setRole(bob, .member), by: bob))
         #expect(last.values == [3, 4] && Self.isSystem(last.messages[1], .roleChanged(alice, .admin), by: nil))
+        // Not back to the one who has just laid it down, though they are the longest-standing.
+        let first = machine.run(act(4, .setRole(alice, .member)))
+        #expect(first.values == [5, 6] && Self.isSystem(first.messages[1], .roleChanged(bob, .admin), by: nil))
         // Alone, one cannot.
         var alone = Machine.group()
         #expect(alone.code(.setRole(alice, .member)) == .conflict)
         #expect(alone.code(.setRole(alice, .admin)) == nil)
         // In a channel only they and nobody else are shown it.
         var channel = Machine.channel(member(alice, role: .admin), member(bob))
-        #expect(channel.run(act(4, .setRole(bob, .admin))).others == [.conversation([bob])])
+        #expect(channel.run(act(5, .setRole(bob, .admin))).others == [.conversation([bob])])
     }
 
     // MARK: Title, about, photo, history
