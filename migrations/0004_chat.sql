@@ -34,7 +34,7 @@ ALTER TABLE conversations
 
 CREATE INDEX conversations_channels ON conversations (folded_title, id) WHERE kind = 2;
 -- Where there may be something to prepare for searching.
-CREATE INDEX conversations_unprepared ON conversations (id) WHERE is_active OR last_seq > searchable_seq;
+CREATE INDEX conversations_unprepared ON conversations (id) WHERE last_seq > searchable_seq;
 
 -- A channel's title from each of its words on, folded.
 CREATE TABLE channel_words (

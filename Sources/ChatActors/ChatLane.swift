@@ -155,6 +155,8 @@ public struct LaneJournal: Sendable {
 public struct ChatSettings: Sendable {
     /// Quiet for this long, a conversation's dirty mark is cleared.
     public var settleAfter: Duration = .seconds(120)
+    /// One that never goes quiet has it cleared now and then: so its messages are prepared for searching.
+    public var settleAtLeastEvery: Duration = .seconds(600)
     /// Unused for this long, an actor is dropped.
     public var passivateAfter: Duration = .seconds(300)
     /// How far back a new owner looks for messages that its dead predecessor may not have passed on.

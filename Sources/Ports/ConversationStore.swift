@@ -85,7 +85,9 @@ public protocol ConversationStore: Sendable {
 
     /// Prepares new and changed messages for searching, at most `limit` conversations; those not prepared yet are found all the same,
     /// at more cost. Answers how many were prepared.
-    func prepareSearch(limit: Int) async throws(StoreError) -> Int
+    ///
+    /// - Parameter all: also of conversations that have not gone quiet since, which costs a look at each of these.
+    func prepareSearch(limit: Int, all: Bool) async throws(StoreError) -> Int
 
     func media(_ id: MediaID) async throws(StoreError) -> Media?
 

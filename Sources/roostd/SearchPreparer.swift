@@ -5,7 +5,7 @@ import Runtime
 final class SearchPreparer: Service {
     let name = "search"
     /// Conversations in one go.
-    private static let portion = 64
+    private static let portion = 16
     private static let pause: Duration = .seconds(2)
     /// While there is more: short, but searching later must not slow down sending now.
     private static let pauseBetweenPortions: Duration = .milliseconds(200)
@@ -45,7 +45,7 @@ final class SearchPreparer: Service {
     /// - Returns: how long to wait before the next portion.
     private func prepare() async -> Duration {
         do {
-            let count = try await conversations.prepareSearch(limit: Self.portion)
+            let count = try await conversations.prepareSearch(limit: Self.portion, all: false)
             prepared.increment(by: count)
             return count > 0 ? Self.pauseBetweenPortions : Self.pause
         } catch {

@@ -36,6 +36,8 @@ public distributed actor ConversationActor: HostedActor {
     private var isTurnScheduled = false
     private var retirement: (@Sendable () -> Void)?
     private var lastUse: Timestamp
+    /// When the conversation's row was brought up to date, as far as this actor has done it.
+    private var lastSettling: Timestamp
     var typists = Typists()
 
     init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
@@ -43,6 +45,7 @@ public distributed actor ConversationActor: HostedActor {
         self.context = context
         self.lane = lane
         lastUse = context.now()
+        lastSettling = lastUse
     }
 
     var conversationID: ConversationID { id.conversationID }
@@ -343,7 +346,10 @@ public distributed actor ConversationActor: HostedActor {
         case .awake(var state):
             guard mailbox.isEmpty, state.isFree else { return false }
             let idle = now - lastUse
-            guard idle >= context.settings.settleAfter else { return false }
+            guard idle >= context.settings.settleAfter || now - lastSettling >= context.settings.settleAtLeastEvery else {
+                return false
+            }
+            lastSettling = now
             let settlement = state.beginSettling()
             phase = .awake(state)
             if let settlement { context.settle(settlement) }

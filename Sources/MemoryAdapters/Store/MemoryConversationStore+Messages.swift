@@ -122,7 +122,7 @@ extension MemoryConversationStore {
         }
     }
 
-    public func prepareSearch(limit: Int) async throws(StoreError) -> Int {
+    public func prepareSearch(limit: Int, all: Bool) async throws(StoreError) -> Int {
         try database.write { tables in
             let ids = tables.conversations.values.filter { $0.head > $0.searchableSeq }.prefix(limit).map(\.id)
             for id in ids {

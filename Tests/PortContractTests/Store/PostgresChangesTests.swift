@@ -171,7 +171,7 @@ import Testing
         try await chat.react(seq, "👍", by: users[1])
         try await chat.hide(seq, by: users[2])
         try await chat.move(users[1], read: 3)
-        while try await base.world.conversations.prepareSearch(limit: 10) > 0 {}
+        while try await base.world.conversations.prepareSearch(limit: 10, all: true) > 0 {}
         func rows() async throws -> Int64 {
             let tables = ["messages", "message_words", "reactions", "mentions", "hidden", "positions", "members"]
             let counts = tables.map { "(SELECT count(*) FROM \($0) WHERE conversation_id = $1::uuid)" }
@@ -180,7 +180,7 @@ import Testing
         }
         #expect(try await rows() > 8)
         try await chat.deleteAll()
-        while try await base.world.conversations.prepareSearch(limit: 10) > 0 {}
+        while try await base.world.conversations.prepareSearch(limit: 10, all: true) > 0 {}
         #expect(try await rows() == 0)
         #expect(try await chat.lane.commit(.messages(["late"], in: chat.id, from: users[0], first: 4)) == [.conflict])
     }

@@ -110,7 +110,7 @@ private struct RandomStoreRun {
                 SettleEntry(conversationID: chat.id, head: chat.head, lastActivityAt: model.activity(of: chat)))
             model.chats[chat.id]!.isMarked = false
         case 92..<95: try await sync(users.randomElement(using: &entries.random)!)
-        case 95..<97: _ = try await store.prepareSearch(limit: 3)
+        case 95..<97: _ = try await store.prepareSearch(limit: 3, all: true)
         case 97:
             let user = users.randomElement(using: &entries.random)!
             let shares = model.unsharing.contains(user)

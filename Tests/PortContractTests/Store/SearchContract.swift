@@ -23,7 +23,7 @@ import Testing
         let world = try await StoreWorld.shared(kind)
         let (chat, a, b) = try await Chat.direct(world)
         for one in Self.cases { try await chat.send(one.text, from: a) }
-        if isPrepared { while try await world.conversations.prepareSearch(limit: 1000) > 0 {} }
+        if isPrepared { while try await world.conversations.prepareSearch(limit: 1000, all: true) > 0 {} }
         func find(_ query: String) async throws -> [String] {
             let found = try await chat.store.search(query, in: chat.id, for: b, cursor: nil, limit: 50)
             let everywhere = try await chat.store.search(query, in: nil, for: b, cursor: nil, limit: 50)
@@ -65,7 +65,7 @@ import Testing
             #expect(try await find(world.makeUser().id) == [])
         }
         try await check()
-        while try await world.conversations.prepareSearch(limit: 100) > 0 {}
+        while try await world.conversations.prepareSearch(limit: 100, all: true) > 0 {}
         try await check()
         // What is prepared is not relied on when it has changed since.
         try await chat.edit(Seq(6), "thread")
@@ -108,7 +108,7 @@ import Testing
             try await chats[index % 3].send("needle \(index)", from: me, at: start + .milliseconds(index))
         }
         for isPrepared in [false, true] {
-            if isPrepared { while try await world.conversations.prepareSearch(limit: 100) > 0 {} }
+            if isPrepared { while try await world.conversations.prepareSearch(limit: 100, all: true) > 0 {} }
             var seen: [String] = []
             var cursor: String?
             repeat {
@@ -130,14 +130,14 @@ import Testing
 
     @Test(arguments: StoreKind.allCases) func preparingEnds(_ kind: StoreKind) async throws {
         let world = try await StoreWorld.fresh(kind)
-        #expect(try await world.conversations.prepareSearch(limit: 10) == 0)
+        #expect(try await world.conversations.prepareSearch(limit: 10, all: true) == 0)
         let me = try await world.makeUser().id
         let lane = try await world.makeLane()
         for _ in 0..<3 {
             try await Chat(world: world, lane: lane, id: world.openDirect(me, world.makeUser().id)).send("word", from: me)
         }
-        #expect(try await world.conversations.prepareSearch(limit: 2) == 2)
-        #expect(try await world.conversations.prepareSearch(limit: 2) == 1)
-        #expect(try await world.conversations.prepareSearch(limit: 2) == 0)
+        #expect(try await world.conversations.prepareSearch(limit: 2, all: true) == 2)
+        #expect(try await world.conversations.prepareSearch(limit: 2, all: true) == 1)
+        #expect(try await world.conversations.prepareSearch(limit: 2, all: true) == 0)
     }
 }

@@ -8,11 +8,12 @@ extension PostgresConversationStore {
     private static let clearedAtOnce = 2_000
 
     /// Also clears away a part of what deleted conversations have left, which counts as one.
-    public func prepareSearch(limit: Int) async throws(StoreError) -> Int {
+    public func prepareSearch(limit: Int, all: Bool) async throws(StoreError) -> Int {
         var count = 0
         let cleared = try await pool.query(SearchStatements.clear) { $0.add(Int32(Self.clearedAtOnce)) }
         if cleared[0].bool(0) { count += 1 }
-        let rows = try await pool.query(SearchStatements.unprepared) { $0.add(Int64(limit)) }
+        let statement = all ? SearchStatements.unprepared : SearchStatements.unpreparedQuiet
+        let rows = try await pool.query(statement) { $0.add(Int64(limit)) }
         for index in 0..<rows.count {
             try await prepare(rows[index].id(0), after: rows[index].seq(1), upTo: rows[index].seq(2))
             count += 1

@@ -16,6 +16,14 @@ enum SearchStatements {
         WHERE c.head > c.searchable_seq ORDER BY c.head - c.searchable_seq DESC LIMIT $1::bigint
         """)
 
+    /// The same of those whose row has been brought up to date since: a look at a small index, whatever goes on meanwhile.
+    static let unpreparedQuiet = PostgresStatement(
+        "unprepared quiet",
+        """
+        SELECT c.id, c.searchable_seq, c.last_seq FROM conversations c WHERE c.last_seq > c.searchable_seq
+        LIMIT $1::bigint
+        """)
+
     /// New and changed messages of conversation $1 after the value $2, at most $3, in the order of change. Those of the system and
     /// deleted ones have no text.
     static let changed = PostgresStatement(
