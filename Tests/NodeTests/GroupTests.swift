@@ -35,6 +35,24 @@ import Testing
         }
     }
 
+    @Test func nobodyIsToldThatSomebodyTypesNoLongerWhereTheyAreNoMember() async throws {
+        try await withCluster(2) { cluster in
+            let group = try await TestGroup(cluster, members: 2)
+            let (bob, eve) = (group.members[0], group.members[1])
+            let session = try await cluster.session(eve, at: 1)
+            let typist = try await cluster.session(bob)
+            await typist.send(.typing(conversationID: group.id, isActive: true))
+            try await session.first { if case .typing(_, _, true) = $0 { () } else { nil } }
+            try await group.remove(eve, by: group.admin)
+            try await session.first { if case .conversationRemoved = $0 { () } else { nil } }
+            // With the owner of the conversation gone, sessions end by themselves what they show.
+            cluster.own(1, version: 2)
+            await session.send(.ping, id: 7)
+            let next = try await session.next()
+            guard case .answer(let id, _) = next, id == FrameID(7) else { throw Unexpected("\(String(describing: next))") }
+        }
+    }
+
     @Test func whoeverLeavesComesBackToANewCount() async throws {
         try await withCluster(2) { cluster in
             let group = try await TestGroup(cluster, members: 1)

@@ -244,6 +244,8 @@ public final class Session: WebSocketHandler, @unchecked Sendable {
             cursor.forget(delivery.conversationID)
             holesBeingFilled.remove(delivery.conversationID)
             views.forget(delivery.conversationID)
+            // Nothing comes after this event, not even that somebody types no longer.
+            _ = shownTyping.take { $0 == delivery.conversationID }
             push(delivery)
         case .conversationChanged: showConversation(delivery.conversationID)
         case .message:
