@@ -46,6 +46,9 @@ public struct Message: Hashable, Sendable {
     }
 
     public var isDeleted: Bool { deletedAt != nil }
+
+    /// Whether the user wrote it, and so is told who has it; nobody wrote a system message.
+    public func isOwn(of user: UserID) -> Bool { senderID == user && kind != .system }
 }
 
 extension Message {

@@ -58,7 +58,7 @@ extension MemoryTables {
     func shown(_ row: MessageRow, in conversation: ConversationRow, to me: MemberRow) -> ReadMessage {
         var message = message(row, in: conversation)
         if let quote = message.replyTo, !conversation.sees(quote.seq, me) { message.replyTo = nil }
-        guard message.senderID == me.userID else { return ReadMessage(message: message, delivery: nil) }
+        guard message.isOwn(of: me.userID) else { return ReadMessage(message: message, delivery: nil) }
         let others = conversation.recipients(of: message)
         let seen = others.filter { sharedRead(of: $0, to: me.userID).map { $0 >= message.seq } ?? false }.count
         let isDelivered = others.allSatisfy { $0.deliveredSeq >= message.seq }

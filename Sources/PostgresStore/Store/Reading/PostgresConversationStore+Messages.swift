@@ -62,7 +62,7 @@ extension PostgresConversationStore {
 
     /// With the status of the reader's own.
     func shown(_ messages: [Message], to reader: UserID) async throws(StoreError) -> [ReadMessage] {
-        let own = Set(messages.lazy.filter { $0.senderID == reader }.map(\.conversationID))
+        let own = Set(messages.lazy.filter { $0.isOwn(of: reader) }.map(\.conversationID))
         if own.isEmpty { return messages.map { ReadMessage(message: $0, delivery: nil) } }
         let rows = try await pool.query(MessageStatements.others) {
             $0.add(reader)
@@ -71,7 +71,7 @@ extension PostgresConversationStore {
         var others: [ConversationID: OtherMembers] = [:]
         for index in 0..<rows.count { others[rows[index].id(0)] = OtherMembers(rows[index]) }
         return messages.map { message in
-            guard message.senderID == reader else { return ReadMessage(message: message, delivery: nil) }
+            guard message.isOwn(of: reader) else { return ReadMessage(message: message, delivery: nil) }
             let others = others[message.conversationID] ?? OtherMembers()
             return ReadMessage(message: message, delivery: others.delivery(of: message.seq.value))
         }
