@@ -72,9 +72,15 @@ let package = Package(
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
         .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
-        .executableTarget(
-            name: "roost-bench-journal", dependencies: ["EventLoop", "Ports", "PostgresStore", "RoostModel", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
+        .target(
+            name: "StoreBench",
+            dependencies: [
+                "CPostgres", "EventLoop", "LoadCore", "Ports", "PostgresStore", "RoostModel", "RoostProtocol", "Runtime",
+            ]),
+        .executableTarget(
+            name: "roost-bench-store",
+            dependencies: ["EventLoop", "Ports", "PostgresStore", "RoostModel", "Runtime", "StoreBench"]),
         .executableTarget(
             name: "roost-load",
             dependencies: ["CEpoll", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"]),
@@ -131,7 +137,8 @@ let package = Package(
         .testTarget(
             name: "PortContractTests",
             dependencies: [
-                "EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime", "TestSupport",
+                "EventLoop", "MemoryAdapters", "NATSBus", "Ports", "PostgresStore", "RoostModel", "Runtime", "StoreBench",
+                "TestSupport",
             ]),
 
         // A whole cluster: real PostgreSQL, NATS, processes and sockets.

@@ -31,8 +31,10 @@ public struct PostgresConfiguration: Sendable {
 
     /// Every statement of the stores finds its rows by keys. Plans are made once, perhaps while the tables are still empty and before
     /// statistics exist, and must not turn into scans and hashes of whole tables when those have grown. Sorts stay allowed: without
-    /// them a whole index is read for its order.
-    static let byKeysOnly = ["enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off"]
+    /// them a whole index is read for its order. To start parallel workers takes longer than any of the statements.
+    static let byKeysOnly = [
+        "enable_seqscan=off", "enable_hashjoin=off", "enable_mergejoin=off", "max_parallel_workers_per_gather=0",
+    ]
 
     var serverOptions: String {
         let settings =

@@ -4,6 +4,10 @@ struct PostgresStatement: Sendable {
     let name: String
     let text: String
 
+    /// Before all ids. A place in an order that a parameter gives is written `(a, b) > (COALESCE($1, …), COALESCE($2, …))`, with what
+    /// comes before everything where there is none: an index then leads there, as it would not with `$1 IS NULL OR …`.
+    static let noID = "'00000000-0000-0000-0000-000000000000'::uuid"
+
     init(_ name: String, _ text: String) {
         self.name = name
         self.text = text

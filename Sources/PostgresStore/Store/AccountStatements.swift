@@ -120,21 +120,37 @@ enum AccountStatements {
 
     private static let listed = """
         u.email IS NOT NULL AND u.deleted_at IS NULL AND u.directory_visible AND u.id <> $1::uuid
-            AND ($2::text IS NULL OR (u.folded_name, u.id) > ($2::text COLLATE "C", $3::uuid))
+            AND (u.folded_name, u.id) > (COALESCE($2::text, '') COLLATE "C", COALESCE($3::uuid, \(PostgresStatement.noID)))
         """
 
     static let directory = PostgresStatement(
         "directory",
         "SELECT \(User.columns("u")), u.folded_name FROM users u WHERE \(listed) ORDER BY u.folded_name, u.id LIMIT $4::bigint")
 
+    /// Where a word has more people than this, going through the directory finds a page of them sooner than sorting them all.
+    private static let frequentWord = 20_000
+
+    private static func found(_ condition: String) -> String {
+        """
+        (SELECT \(User.columns("u")), u.folded_name FROM users u
+            WHERE \(condition) AND \(listed) ORDER BY u.folded_name, u.id LIMIT $4::bigint)
+        """
+    }
+
     static let directorySearch = PostgresStatement(
         "directory search",
         """
-        SELECT \(User.columns("u")), u.folded_name FROM users u
-        WHERE \(listed) AND EXISTS (
-            SELECT FROM user_words w
-            WHERE w.user_id = u.id AND w.folded >= $5::text COLLATE "C" AND w.folded < $6::text COLLATE "C")
-        ORDER BY u.folded_name, u.id LIMIT $4::bigint
+        WITH found AS MATERIALIZED (
+            SELECT w.user_id FROM user_words w
+            WHERE w.folded >= $5::text COLLATE "C" AND w.folded < $6::text COLLATE "C" LIMIT \(frequentWord)
+        )
+        \(found("(SELECT count(*) FROM found) < \(frequentWord) AND u.id = ANY(ARRAY(SELECT user_id FROM found))"))
+        UNION ALL
+        \(found("""
+            (SELECT count(*) FROM found) = \(frequentWord) AND EXISTS (
+                SELECT FROM user_words w
+                WHERE w.user_id = u.id AND w.folded >= $5::text COLLATE "C" AND w.folded < $6::text COLLATE "C" OFFSET 0)
+            """))
         """)
 
     static let visible = PostgresStatement(

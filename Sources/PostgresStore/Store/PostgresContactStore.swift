@@ -131,7 +131,7 @@ enum ContactStatements {
         "contacts",
         """
         \(selected) WHERE c.owner_id = $1::uuid
-            AND ($2::timestamptz IS NULL OR (c.created_at, c.user_id) > ($2::timestamptz, $3::uuid))
+            AND (c.created_at, c.user_id) > (COALESCE($2::timestamptz, '-infinity'), COALESCE($3::uuid, \(PostgresStatement.noID)))
         ORDER BY c.created_at, c.user_id LIMIT $4::bigint
         """)
 
@@ -181,7 +181,7 @@ enum ContactStatements {
         """
         SELECT \(User.columns("u")), b.created_at FROM blocks b JOIN users u ON u.id = b.blocked_id
         WHERE b.blocker_id = $1::uuid
-            AND ($2::timestamptz IS NULL OR (b.created_at, b.blocked_id) > ($2::timestamptz, $3::uuid))
+            AND (b.created_at, b.blocked_id) > (COALESCE($2::timestamptz, '-infinity'), COALESCE($3::uuid, \(PostgresStatement.noID)))
         ORDER BY b.created_at, b.blocked_id LIMIT $4::bigint
         """)
 

@@ -3,8 +3,9 @@ import RoostModel
 
 /// What conversation actors read. They see everything, and decide who is shown it.
 enum JournalReads {
-    private static func aggregate(_ expression: String) -> String {
-        "array_agg(\(expression) ORDER BY \(ConversationSQL.joining))"
+    /// The offset keeps the planner from reading all blocks into a table of hashes.
+    private static func blocks(_ blocker: String, _ blocked: String) -> String {
+        "EXISTS (SELECT FROM blocks b WHERE b.blocker_id = \(blocker) AND b.blocked_id = \(blocked) OFFSET 0)"
     }
 
     static let load = PostgresStatement(
@@ -13,8 +14,7 @@ enum JournalReads {
         SELECT c.id, c.kind, c.is_active, c.is_read_only, c.head, c.last_message_at, c.title, c.about,
             \(Media.column(of: "c.photo_media_id")), c.history,
             c.kind = \(ConversationKind.direct.stored) AND (
-                EXISTS (SELECT FROM blocks b WHERE b.blocker_id = c.direct_low AND b.blocked_id = c.direct_high)
-                OR EXISTS (SELECT FROM blocks b WHERE b.blocker_id = c.direct_high AND b.blocked_id = c.direct_low)),
+                \(blocks("c.direct_low", "c.direct_high")) OR \(blocks("c.direct_high", "c.direct_low"))),
             p.*
         FROM (
             SELECT c.*, \(ConversationSQL.head("c")) AS head,
@@ -22,10 +22,13 @@ enum JournalReads {
             FROM conversations c WHERE c.id = ANY($1::uuid[]) OFFSET 0
         ) c
         CROSS JOIN LATERAL (
-            SELECT \(aggregate("o.user_id")), \(aggregate("o.role")), \(aggregate("o.joined_at")), \(aggregate("o.since_seq")),
-                \(aggregate("o.read_seq")), \(aggregate("o.delivered_seq")),
-                \(aggregate("COALESCE(u.share_read_receipts, true)"))
-            FROM members o LEFT JOIN users u ON u.id = o.user_id WHERE o.conversation_id = c.id
+            SELECT array_agg(m.user_id), array_agg(m.role), array_agg(m.joined_at), array_agg(m.since_seq), array_agg(m.read_seq),
+                array_agg(m.delivered_seq), array_agg(m.shares)
+            FROM (
+                SELECT o.*, COALESCE(u.share_read_receipts, true) AS shares
+                FROM members o LEFT JOIN users u ON u.id = o.user_id WHERE o.conversation_id = c.id
+                ORDER BY \(ConversationSQL.joining)
+            ) m
         ) p
         """)
 

@@ -61,6 +61,6 @@ enum ConversationSQL {
     static let sharedRead =
         "CASE WHEN o.user_id = self.id OR (u.share_read_receipts AND self.share_read_receipts) THEN o.read_seq END"
 
-    /// The order of joining.
+    /// The order of joining. Aggregates get their rows from a table that is sorted so: each with an order of its own would sort for itself.
     static let joining = "o.joined_at, o.since_seq, o.user_id"
 }

@@ -67,7 +67,7 @@ enum MemberStatements {
         "members",
         read(
             """
-            ($3::timestamptz IS NULL OR (\(ConversationSQL.joining)) > ($3::timestamptz, $4::bigint, $5::uuid))
+            (\(ConversationSQL.joining)) > (COALESCE($3::timestamptz, '-infinity'), COALESCE($4::bigint, 0), COALESCE($5::uuid, \(PostgresStatement.noID)))
             ORDER BY \(ConversationSQL.joining) LIMIT $6::bigint
             """))
 

@@ -59,8 +59,8 @@ enum MessageStatements {
     static let others = PostgresStatement(
         "others",
         """
-        SELECT o.conversation_id, array_agg(o.since_seq ORDER BY o.user_id), array_agg(o.delivered_seq ORDER BY o.user_id),
-            array_agg(COALESCE(\(ConversationSQL.sharedRead), -1) ORDER BY o.user_id)
+        SELECT o.conversation_id, array_agg(o.since_seq), array_agg(o.delivered_seq),
+            array_agg(COALESCE(\(ConversationSQL.sharedRead), -1))
         FROM users self CROSS JOIN members o JOIN users u ON u.id = o.user_id
         WHERE self.id = $1::uuid AND o.conversation_id = ANY($2::uuid[]) AND o.user_id <> $1::uuid
         GROUP BY o.conversation_id

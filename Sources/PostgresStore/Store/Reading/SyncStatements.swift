@@ -21,18 +21,25 @@ enum SyncStatements {
         """
     }
 
+    /// As long as no more people than this have changed their profiles they are looked up once, and not for each member of each group.
+    private static let changedLimit = 1_000
+
     /// Conversations after $3 that were changed by a transaction from $2 on, with what the user has hidden in them since.
     static let page = PostgresStatement(
         "sync",
         ViewStatements.views(
             """
+            WITH changed AS MATERIALIZED (SELECT u.id FROM users u WHERE u.changed_xid >= $2::xid8 LIMIT \(changedLimit))
             SELECT c.id FROM members me JOIN conversations c ON c.id = me.conversation_id
-            WHERE me.user_id = $1::uuid AND ($3::uuid IS NULL OR c.id > $3::uuid) AND (
+            WHERE me.user_id = $1::uuid AND c.id > COALESCE($3::uuid, \(PostgresStatement.noID)) AND (
                 (c.is_active AND \(hasNews("c.id", since: "$2"))) OR c.changed_xid >= $2::xid8 OR me.changed_xid >= $2::xid8
                 OR c.id = ANY(ARRAY(SELECT h.conversation_id FROM hidden h WHERE h.user_id = $1::uuid AND h.changed_xid >= $2::xid8))
-                OR (c.kind <> \(ConversationKind.channel.stored) AND EXISTS (
-                    SELECT FROM members o JOIN users u ON u.id = o.user_id
-                    WHERE o.conversation_id = c.id AND (o.changed_xid >= $2::xid8 OR u.changed_xid >= $2::xid8))))
+                OR (c.kind <> \(ConversationKind.channel.stored) AND (
+                    EXISTS (SELECT FROM members o WHERE o.conversation_id = c.id
+                        AND (o.changed_xid >= $2::xid8 OR o.user_id IN (SELECT id FROM changed)))
+                    OR ((SELECT count(*) FROM changed) = \(changedLimit) AND EXISTS (
+                        SELECT FROM members o JOIN users u ON u.id = o.user_id
+                        WHERE o.conversation_id = c.id AND u.changed_xid >= $2::xid8)))))
             ORDER BY 1 LIMIT $4::bigint
             """, order: "c.id",
             extra: """

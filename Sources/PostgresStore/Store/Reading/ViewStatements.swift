@@ -32,10 +32,6 @@ enum ViewStatements {
         ) l ON true
         """
 
-    private static func aggregate(_ expression: String, as name: String) -> String {
-        "array_agg(\(expression) ORDER BY \(ConversationSQL.joining)) AS \(name)"
-    }
-
     static let columnCount = 27 + Message.columnCount
 
     /// Views of the conversations in the table `pick(id)`: those that the caller is a member of, and channels.
@@ -55,12 +51,15 @@ enum ViewStatements {
         LEFT JOIN members me ON me.conversation_id = c.id AND me.user_id = $1::uuid
         \(newestSeen)
         LEFT JOIN LATERAL (
-            SELECT \(aggregate("o.user_id", as: "ids")), \(aggregate("COALESCE(u.display_name, '')", as: "names")),
-                \(aggregate(Media.column(of: "u.photo_media_id"), as: "photos")),
-                \(aggregate("o.role", as: "roles")), \(aggregate("o.joined_at", as: "joined")),
-                \(aggregate(ConversationSQL.sharedRead, as: "reads")), \(aggregate("o.delivered_seq", as: "delivered"))
-            FROM members o LEFT JOIN users u ON u.id = o.user_id
-            WHERE o.conversation_id = c.id AND c.kind <> \(ConversationKind.channel.stored)
+            SELECT array_agg(m.user_id) AS ids, array_agg(m.name) AS names, array_agg(m.photo) AS photos, array_agg(m.role) AS roles,
+                array_agg(m.joined_at) AS joined, array_agg(m.read) AS reads, array_agg(m.delivered_seq) AS delivered
+            FROM (
+                SELECT o.user_id, COALESCE(u.display_name, '') AS name, \(Media.column(of: "u.photo_media_id")) AS photo, o.role,
+                    o.joined_at, \(ConversationSQL.sharedRead) AS read, o.delivered_seq
+                FROM members o LEFT JOIN users u ON u.id = o.user_id
+                WHERE o.conversation_id = c.id AND c.kind <> \(ConversationKind.channel.stored)
+                ORDER BY \(ConversationSQL.joining)
+            ) m
         ) p ON true
         WHERE me.user_id IS NOT NULL OR c.kind = \(ConversationKind.channel.stored)
         ORDER BY \(order)
@@ -118,7 +117,7 @@ enum ViewStatements {
             """
             SELECT c.id, c.folded_title FROM conversations c
             WHERE c.kind = \(ConversationKind.channel.stored)
-                AND ($2::text IS NULL OR (c.folded_title, c.id) > ($2::text COLLATE "C", $3::uuid))\(condition)
+                AND (c.folded_title, c.id) > (COALESCE($2::text, '') COLLATE "C", COALESCE($3::uuid, \(PostgresStatement.noID)))\(condition)
             ORDER BY c.folded_title, c.id LIMIT $4::bigint
             """, order: "pick.folded_title, pick.id", extra: ", pick.folded_title")
     }

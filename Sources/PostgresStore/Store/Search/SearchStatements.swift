@@ -108,12 +108,17 @@ enum SearchStatements {
             """))
 
     /// At most $6 messages of the conversations $2 that were not prepared in their present state, newest first: of each conversation its
-    /// newest, which are the last of the order of time too, and all older ones that were changed.
+    /// newest, which are the last of the order of time too, and all older ones that were changed. Each conversation is probed, by the
+    /// offset: else all that are active anywhere may be read.
     static let unpreparedMessages = PostgresStatement(
         "search unprepared",
         read(
             """
-            SELECT t.created_at, t.conversation_id, t.seq FROM conversations s
+            SELECT t.created_at, t.conversation_id, t.seq FROM unnest($2::uuid[]) k(id)
+            CROSS JOIN LATERAL (
+                SELECT * FROM conversations s
+                WHERE s.id = k.id AND (s.is_active OR s.last_seq > s.searchable_seq) OFFSET 0
+            ) s
             CROSS JOIN LATERAL (
                 (SELECT n.created_at, n.conversation_id, n.seq FROM messages n
                     WHERE n.conversation_id = s.id AND n.seq > s.searchable_seq
@@ -124,7 +129,6 @@ enum SearchStatements {
                     WHERE n.conversation_id = s.id AND n.change_seq > s.searchable_seq AND n.change_seq > n.seq
                         AND n.seq <= s.searchable_seq AND n.deleted_at IS NULL AND \(isLater("n")))
             ) t
-            WHERE s.id = ANY($2::uuid[]) AND (s.is_active OR s.last_seq > s.searchable_seq)
             ORDER BY t.created_at DESC, t.conversation_id DESC, t.seq DESC LIMIT $6::bigint
             """))
 }

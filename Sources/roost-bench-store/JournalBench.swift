@@ -1,5 +1,4 @@
 import EventLoop
-import Glibc
 import Ports
 import PostgresStore
 import RoostModel
@@ -8,13 +7,12 @@ import Runtime
 // Measures the journal alone: durable messages a second by batches of one lane, or of several at once.
 // The database must be migrated; users and conversations are made up, so that only messages grow.
 
-let usage = "roost-bench-journal [settings]"
 let batchSetting = Setting<Int>.int(
     "ROOST_BATCH", default: 50, in: 1...5000, help: "messages a commit, each of another conversation")
 let lanesSetting = Setting<Int>.int("ROOST_LANES", default: 1, in: 1...64, help: "lanes, each with its own loop and connection")
 let rowsSetting = Setting<Int>.int("ROOST_ROWS", default: 200_000, in: 1...100_000_000, help: "messages in all")
 let readsSetting = Setting<Bool>.bool("ROOST_POSITIONS", default: false, help: "whether each message comes with a read position")
-let settings: [any DeclaredSetting] = [PostgresConfiguration.urlSetting, batchSetting, lanesSetting, rowsSetting, readsSetting]
+let journalSettings: [any DeclaredSetting] = [batchSetting, lanesSetting, rowsSetting, readsSetting]
 
 /// One lane that commits its next batch as soon as the last one is done. Confined to its loop.
 final class Lane: @unchecked Sendable {
@@ -92,7 +90,7 @@ final class Lane: @unchecked Sendable {
     }
 }
 
-func measure(_ configuration: Configuration) async throws {
+func measureJournal(_ configuration: Configuration) async throws {
     let (batch, lanes, rows) = (configuration[batchSetting], configuration[lanesSetting], configuration[rowsSetting])
     let postgres = PostgresConfiguration(url: configuration[PostgresConfiguration.urlSetting])
     let loop = try EventLoop(name: "postgres")
@@ -140,16 +138,4 @@ func measure(_ configuration: Configuration) async throws {
     print(
         "lanes \(lanes), batch \(batch): \(Int(Double(commits * batch) / seconds)) rows/s, \(Int(Double(commits) / seconds)) commits/s"
     )
-}
-
-do {
-    switch try Configuration.load(
-        settings, environment: Configuration.processEnvironment(), arguments: Array(CommandLine.arguments.dropFirst()))
-    {
-    case .help: print(Configuration.help(usage: usage, settings))
-    case .run(let configuration): try await measure(configuration)
-    }
-} catch {
-    print("roost-bench-journal: \(error)")
-    exit(1)
 }
