@@ -73,7 +73,7 @@ struct StoreModel {
     func shown(_ message: Message, in chat: Chat, to user: UserID) -> ReadMessage {
         var shown = whole(message, in: chat)
         if let quote = shown.replyTo, !chat.sees(user, quote.seq) { shown.replyTo = nil }
-        guard shown.senderID == user, let receipts = receipts(message, in: chat, to: user) else {
+        guard shown.isOwn(of: user), let receipts = receipts(message, in: chat, to: user) else {
             return ReadMessage(message: shown, delivery: nil)
         }
         return ReadMessage(
