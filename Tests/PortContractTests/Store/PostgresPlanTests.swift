@@ -39,19 +39,44 @@ import Testing
     ]
 
     @Test func hotReadsFindTheirRowsByKeys() async throws {
+        for (name, plan) in try await plans(of: Self.hotReads) {
+            #expect(plan.count > 1 && !plan.contains { $0.contains("Seq Scan") }, "\(name): \(plan)")
+        }
+    }
+
+    /// While a table is small the planner likes to read all of it into a hash; the plan is kept while the table grows.
+    @Test func commitsLookAtNoMoreThanTheirOwn() async throws {
+        let (ids, number) = ("ARRAY[\(Self.somewhere)]::uuid[]", "'{2}'")
+        let rows = [
+            ids, "ARRAY[\(Self.someone)]::uuid[]", number, "ARRAY[\(Self.now)]::timestamptz[]", "'{0}'", "'{c}'", "'{t}'", number,
+        ]
+        let commit = JournalStatements.commit([.messages])
+        let parameters = [Self.someone, "0", ids, number] + rows
+        for (name, plan) in try await plans(of: [(commit, parameters)]) {
+            #expect(plan.contains { $0.contains("messages_pkey") }, "\(name): \(plan)")
+            #expect(!plan.contains { $0.contains("hashed SubPlan") || $0.contains("Seq Scan") }, "\(name): \(plan)")
+        }
+    }
+
+    /// Those for any parameters, on tables that are empty.
+    private func plans(
+        of statements: [(statement: PostgresStatement, parameters: [String])]
+    ) async throws -> [(name: String, plan: [String])] {
         let server = try await StoreWorld.server()
         let configuration = PostgresConfiguration(url: server.url(database: try await server.createDatabase()))
         // One connection: what is prepared on it is explained on it.
         let pool = try await StoreWorld.postgres(configuration: configuration, connections: 1).pool
         let generic = "SELECT set_config('plan_cache_mode', 'force_generic_plan', false)"
         _ = try await pool.query(PostgresStatement("generic", generic))
-        for (number, read) in Self.hotReads.enumerated() {
-            let prepare = "PREPARE hot\(number) AS \(read.statement.text)"
+        var plans: [(name: String, plan: [String])] = []
+        for (number, item) in statements.enumerated() {
+            let prepare = "PREPARE hot\(number) AS \(item.statement.text)"
             _ = try await pool.query(PostgresStatement("prepare \(number)", prepare))
-            let explain = "EXPLAIN EXECUTE hot\(number)(\(read.parameters.joined(separator: ", ")))"
+            let explain = "EXPLAIN EXECUTE hot\(number)(\(item.parameters.joined(separator: ", ")))"
             let plan = try await pool.query(PostgresStatement("explain \(number)", explain)).map { $0.text(0) }
-            #expect(plan.count > 1 && !plan.contains { $0.contains("Seq Scan") }, "\(read.statement.name): \(plan)")
+            plans.append((item.statement.name, plan))
         }
         await pool.stop()
+        return plans
     }
 }

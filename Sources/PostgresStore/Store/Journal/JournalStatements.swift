@@ -43,12 +43,13 @@ enum JournalStatements {
     /// Whether `first` is not the value after a conversation's counter, where no message has it: the value before is missing, or a change
     /// of an older message has it or a later one. Exact probes: looking for the greatest `seq` would read a page of the index each time.
     /// The order names the index of changes: on tables that are still empty the planner finds all indexes equally good, and keeps to it.
+    /// Not with EXISTS either: for a table that it takes to be small the planner would read all of it into a hash, batch after batch.
     private static func isMisplaced(_ conversation: String, _ first: String) -> String {
         """
         (\(first) > 1
-            AND NOT EXISTS (SELECT FROM messages h WHERE h.conversation_id = \(conversation) AND h.seq = \(first) - 1)
-            AND NOT EXISTS (SELECT FROM messages h
-                WHERE h.conversation_id = \(conversation) AND h.change_seq = \(first) - 1 AND h.change_seq > h.seq)
+            AND (SELECT 1 FROM messages h WHERE h.conversation_id = \(conversation) AND h.seq = \(first) - 1 LIMIT 1) IS NULL
+            AND (SELECT 1 FROM messages h
+                WHERE h.conversation_id = \(conversation) AND h.change_seq = \(first) - 1 AND h.change_seq > h.seq LIMIT 1) IS NULL
         ) OR \(first) <= (SELECT h.change_seq FROM messages h
             WHERE h.conversation_id = \(conversation) AND h.change_seq > h.seq
             ORDER BY h.conversation_id DESC, h.change_seq DESC LIMIT 1)
