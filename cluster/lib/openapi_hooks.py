@@ -111,7 +111,8 @@ def new_email(name="someone"):
 def mailed_token(email):
     """The token of the newest mail to this address, or nothing."""
     for _ in range(20):
-        for file in sorted(Path(MAIL).glob("*.eml"), key=os.path.getmtime, reverse=True):
+        # One that is still being written has a dot before its name. The names begin with the time.
+        for file in sorted(Path(MAIL).glob("[!.]*.eml"), reverse=True):
             mail = message_from_bytes(file.read_bytes(), policy=default_policy)
             found = re.search(r"token=([\w-]+)", mail.get_body(("plain", "html")).get_content())
             if email in mail["To"] and found:
