@@ -29,9 +29,6 @@ CREATE TABLE users (
     changed_xid         xid8 NOT NULL DEFAULT pg_current_xact_id()
 ) WITH (fillfactor = 85);
 
--- For sync: whose names and pictures are new.
-CREATE INDEX users_changed ON users (changed_xid);
-
 CREATE INDEX users_directory ON users (folded_name, id)
     WHERE email IS NOT NULL AND deleted_at IS NULL AND directory_visible;
 

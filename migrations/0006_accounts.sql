@@ -51,6 +51,9 @@ CREATE INDEX contacts_page ON contacts (owner_id, created_at, user_id);
 CREATE INDEX contacts_user ON contacts (user_id);
 CREATE INDEX blocks_page ON blocks (blocker_id, created_at, blocked_id);
 
+-- For sync: whose names and pictures are new.
+CREATE INDEX users_changed ON users (changed_xid);
+
 -- A revoked device keeps neither tokens nor a push address, whoever revokes it.
 CREATE FUNCTION clear_revoked_device() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
