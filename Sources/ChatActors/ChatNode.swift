@@ -11,9 +11,7 @@ public final class ChatNode: @unchecked Sendable {
         public var laneLoops: [EventLoop]
         public var edgeLoops: [EventLoop]
         public var bus: any MessageBus
-        public var conversations: any ConversationStore
         public var hub: any SessionHub
-        public var background: BackgroundWork
         public var lastSeen: LastSeenRecorder
         public var settings: ChatSettings
         public var logger: Logger
@@ -21,17 +19,15 @@ public final class ChatNode: @unchecked Sendable {
         public var now: @Sendable () -> Timestamp
 
         public init(
-            laneLoops: [EventLoop], edgeLoops: [EventLoop], bus: any MessageBus, conversations: any ConversationStore,
-            hub: any SessionHub, background: BackgroundWork, lastSeen: LastSeenRecorder,
+            laneLoops: [EventLoop], edgeLoops: [EventLoop], bus: any MessageBus,
+            hub: any SessionHub, lastSeen: LastSeenRecorder,
             settings: ChatSettings = ChatSettings(), logger: Logger, metrics: Metrics,
             now: @escaping @Sendable () -> Timestamp = { .now }
         ) {
             self.laneLoops = laneLoops
             self.edgeLoops = edgeLoops
             self.bus = bus
-            self.conversations = conversations
             self.hub = hub
-            self.background = background
             self.lastSeen = lastSeen
             self.settings = settings
             self.logger = logger

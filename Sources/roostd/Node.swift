@@ -46,8 +46,8 @@ final class Node: Sendable {
         chatSettings.rules = rules
         let chat = ChatNode(
             ChatNode.Parts(
-                laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus, conversations: conversations,
-                hub: registry, background: background, lastSeen: lastSeen, settings: chatSettings,
+                laneLoops: loops.lanes, edgeLoops: loops.edges, bus: bus,
+                hub: registry, lastSeen: lastSeen, settings: chatSettings,
                 logger: logger.labelled("actors"), metrics: metrics),
             events: links.chatEvents(registry)
         ) { identity, lane, loop in

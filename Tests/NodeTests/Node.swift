@@ -46,8 +46,8 @@ final class TestNode: Sendable {
         let hubOfWatches = Locked<WatchHub?>(nil)
         chat = ChatNode(
             ChatNode.Parts(
-                laneLoops: [lane], edgeLoops: [edge], bus: bus, conversations: conversations, hub: registry,
-                background: background, lastSeen: lastSeen, logger: .silent, metrics: metrics),
+                laneLoops: [lane], edgeLoops: [edge], bus: bus, hub: registry,
+                lastSeen: lastSeen, logger: .silent, metrics: metrics),
             events: ChatNode.Events(
                 staleRouting: {}, fenced: {}, missedEvents: { registry.forEach { $0.resync() } },
                 presenceChanged: { fact in hubOfWatches.withLock { $0 }?.received(fact) })
