@@ -91,19 +91,21 @@ let package = Package(
         // What chats must do, and random operations that hold nodes to it.
         .target(
             name: "ChatModel",
-            dependencies: ["ConversationCore", "EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime"],
+            dependencies: [
+                "ConversationCore", "EventLoop", "RoostClient", "RoostModel", "RoostProtocol", "Runtime", "TestSupport",
+            ],
             path: "Tests/ChatModel"),
 
         // Fast tests, no I/O beyond loopback.
         .testTarget(name: "RoostModelTests", dependencies: ["RoostModel"]),
-        .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol"]),
-        .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore"]),
+        .testTarget(name: "RoostProtocolTests", dependencies: ["RoostProtocol", "TestSupport"]),
+        .testTarget(name: "ConversationCoreTests", dependencies: ["ConversationCore", "TestSupport"]),
         .testTarget(name: "ClusterCoreTests", dependencies: ["ClusterCore", "RoostModel", "TestSupport"]),
         .testTarget(name: "LoadCoreTests", dependencies: ["LoadCore", "RoostModel", "RoostProtocol"]),
         .testTarget(
             name: "LoadRunTests",
             dependencies: ["EdgeServer", "EventLoop", "LoadCore", "RoostClient", "RoostModel", "RoostProtocol", "roost-load"]),
-        .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec"]),
+        .testTarget(name: "EdgeCodecTests", dependencies: ["EdgeCodec", "TestSupport"]),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"]),
         .testTarget(
             name: "NotificationsTests",

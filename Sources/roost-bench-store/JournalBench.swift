@@ -3,6 +3,7 @@ import Ports
 import PostgresStore
 import RoostModel
 import Runtime
+import StoreBench
 
 // Measures the journal alone: durable messages a second by batches of one lane, or of several at once.
 // The database must be migrated; users and conversations are made up, so that only messages grow.
@@ -41,16 +42,7 @@ final class Lane: @unchecked Sendable {
     }
 
     func connect() async {
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            loop.execute { [self] in
-                journal.onAvailability = { isAvailable in
-                    guard isAvailable else { return }
-                    self.journal.onAvailability = nil
-                    continuation.resume()
-                }
-                journal.start()
-            }
-        }
+        await journal.connect(on: loop)
     }
 
     func run() async -> StoreError? {

@@ -1,5 +1,6 @@
 import RoostClient
 import RoostProtocol
+import TestSupport
 
 /// One of those who do things at the same time.
 struct ConcurrentUser: Sendable {

@@ -1,4 +1,5 @@
 import RoostModel
+import TestSupport
 
 /// Makes random operations: most that may succeed, some that must not.
 struct Generator {

@@ -2,6 +2,7 @@ import EventLoop
 import RoostClient
 import RoostProtocol
 import Runtime
+import TestSupport
 
 /// Random operations of a few users over several nodes, one after the other, each held against the model.
 public final class ModelRun {

@@ -1,4 +1,5 @@
 import RoostModel
+import TestSupport
 import Testing
 
 @testable import ConversationCore

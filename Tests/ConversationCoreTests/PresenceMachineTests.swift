@@ -1,5 +1,6 @@
 import ConversationCore
 import RoostModel
+import TestSupport
 import Testing
 
 private func at(_ seconds: Double) -> Moment {

@@ -1,4 +1,5 @@
 import ConversationCore
+import TestSupport
 import Testing
 
 @Suite struct TypingIndicatorTests {

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EdgeCodec
@@ -199,7 +200,7 @@ struct ParsedRequests: Equatable {
     }
 
     @Test func randomBytesNeverTrap() {
-        var generator = SeededGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         let alphabet = Array(
             "GETPOST /:?%\r\n\r\n0123456789abcHost: hTransfer-Encoding: chunkedContent-Length HTTP/1.1\u{0}é".utf8)
         for _ in 0..<3000 {
@@ -218,18 +219,5 @@ struct ParsedRequests: Equatable {
             #expect(whole.fault == split.fault)
             #expect(whole.requests.count == split.requests.count)
         }
-    }
-}
-
-/// SplitMix64: the same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-    init(seed: UInt64) { state = seed }
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EdgeCodec
@@ -50,7 +51,7 @@ import Testing
     }
 
     @Test func validatorAgreesWithTheStandardLibrary() {
-        var generator = SeededGenerator(seed: 42)
+        var generator = SeededRandom(seed: 42)
         let seeds: [[UInt8]] = ["", "plain ascii text that is long", "κόσμε", "häß€😀", "\u{10FFFF}\u{D7FF}\u{E000}"].map {
             Array($0.utf8)
         }
@@ -91,7 +92,7 @@ import Testing
         let pool = OutboxPool(limit: 4)
         let outbox = pool.take()
         var expected: [UInt8] = []
-        var generator = SeededGenerator(seed: 5)
+        var generator = SeededRandom(seed: 5)
         for round in 0..<500 {
             let payload = (0..<Int.random(in: 0...(round % 50 == 0 ? 30_000 : 600), using: &generator)).map {
                 UInt8(truncatingIfNeeded: $0)

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EdgeCodec
@@ -60,7 +61,7 @@ import Testing
     }
 
     @Test func bothContextModesOverAnySplit() {
-        var generator = SeededGenerator(seed: 3)
+        var generator = SeededRandom(seed: 3)
         let messages = (0..<20).map { index in
             Array(
                 String(

@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 
 @testable import EdgeCodec
@@ -166,7 +167,7 @@ func read(
     }
 
     @Test func randomBytesNeverTrap() {
-        var generator = SeededGenerator(seed: 99)
+        var generator = SeededRandom(seed: 99)
         let deflate = WebSocketDeflate(keepsContext: true, peerKeepsContext: true)
         for round in 0..<3000 {
             var bytes =

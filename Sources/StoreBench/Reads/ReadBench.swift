@@ -100,16 +100,7 @@ final class JournalReader: @unchecked Sendable {
         loop = try EventLoop(name: "lane")
         journal = PostgresJournal(configuration: configuration, loop: loop, incarnation: .make())
         loop.start()
-        await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-            loop.execute { [self] in
-                journal.onAvailability = { isAvailable in
-                    guard isAvailable else { return }
-                    self.journal.onAvailability = nil
-                    continuation.resume()
-                }
-                journal.start()
-            }
-        }
+        await journal.connect(on: loop)
     }
 
     func stop() async {

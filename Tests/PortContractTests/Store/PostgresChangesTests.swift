@@ -137,32 +137,6 @@ import Testing
         #expect(after.hidden == [HiddenMessage(conversationID: chat.id, seq: seq)])
     }
 
-    /// A message with changes made before the first page of a list, but committed after it, moves nothing in the pages to come.
-    @Test func aStalledChangeDoesNotDisturbAList() async throws {
-        let base = try await Base()
-        let lane = try await base.world.makeLane()
-        let me = try await base.world.makeUser().id
-        var ids: [ConversationID] = []
-        for index in 0..<6 {
-            let other = try await base.world.makeUser().id
-            let time = Timestamp.now + .seconds(index - 600)
-            ids.append(try await base.world.conversations.openDirect(between: me, and: other, newID: .make(), at: time).id)
-        }
-        let blocker = try await base.session()
-        try await blocker.run("BEGIN")
-        try await blocker.run("SELECT 1 FROM members WHERE conversation_id = '\(ids[1])' FOR UPDATE")
-        var entry = JournalEntry.messages(["late"], in: ids[1], from: me, first: 1)
-        entry.positions = [PositionChange(userID: me, readSeq: Seq(1), deliveredSeq: Seq(1), at: .now)]
-        entry.changes = EntryChanges()
-        async let stalled = lane.commit(entry)
-        try await base.waitForLock(of: lane.node)
-        let first = try await base.world.conversations.conversations(for: me, cursor: nil, limit: 3, at: .now)
-        try await blocker.run("ROLLBACK")
-        #expect(try await stalled == [.committed])
-        let second = try await base.world.conversations.conversations(for: me, cursor: first.nextCursor, limit: 3, at: .now)
-        #expect((first.items + second.items).map(\.id) == ids.reversed())
-    }
-
     /// Nothing of a deleted conversation stays behind, once its rests have been cleared away.
     @Test func aDeletedConversationIsClearedAway() async throws {
         let base = try await Base()

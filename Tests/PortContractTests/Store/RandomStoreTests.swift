@@ -1,6 +1,7 @@
 import Foundation
 import Ports
 import RoostModel
+import TestSupport
 import Testing
 
 /// Hundreds of random entries, settings and stops in between, against a plain model: whatever a member may ask, the answer is the
