@@ -147,8 +147,10 @@ public final class ChatNode: @unchecked Sendable {
         update { $0.isServing = isServing }
     }
 
-    /// Stops admission to `shards`, and returns once their actors have finished.
-    public func close(_ shards: [ShardID]) async { await system.close(Set(shards)) }
+    /// Stops admission to `places`, and returns once their actors have finished.
+    public func close(_ places: [Place]) async {
+        await system.close(Set(places.compactMap { if case .shard(let shard) = $0 { shard } else { nil } }))
+    }
 
     /// Ends this life: nothing is written any more.
     public func end() async {

@@ -30,6 +30,8 @@ public struct ClusterTimings: Hashable, Sendable {
     public var tick: Duration = .milliseconds(100)
     /// At most this many shards are on the move at once.
     public var maximumMoves = 128
+    /// How often a node says what its shards cost. A report older than two of these counts for nothing.
+    public var loadInterval: Duration = .seconds(2)
 
     public init() {}
 

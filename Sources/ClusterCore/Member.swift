@@ -34,8 +34,8 @@ struct Member: Sendable {
     /// The view on which the last duty was decided: one that changed nothing is not repeated at once.
     private var lastDutyVersion: Int64?
     /// Shards being handed over, under the epoch in which they are owned here.
-    private var releasing: [ShardID: Epoch] = [:]
-    private var releasesToRetry: [ShardID] = []
+    private var releasing: [Place: Epoch] = [:]
+    private var releasesToRetry: [Place] = []
     private var nextReleaseRetry = Duration.zero
 
     init(
@@ -257,8 +257,8 @@ struct Member: Sendable {
         if let term = leader.term(at: now), new.leader != identity.incarnation, new.leaderTerm > term { leader.resign() }
         actions.append(.publish(view))
         let moving = view.table.records.filter { $0.owner == identity && $0.target != nil }
-        let fresh = moving.filter { releasing[$0.id] != $0.epoch }.map(\.id)
-        releasing = Dictionary(moving.map { ($0.id, $0.epoch) }, uniquingKeysWith: { first, _ in first })
+        let fresh = moving.filter { releasing[.shard($0.id)] != $0.epoch }.map { Place.shard($0.id) }
+        releasing = Dictionary(moving.map { (.shard($0.id), $0.epoch) }, uniquingKeysWith: { first, _ in first })
         releasesToRetry.removeAll { releasing[$0] == nil }
         if !fresh.isEmpty { actions.append(.release(identity, fresh)) }
     }
@@ -291,13 +291,13 @@ struct Member: Sendable {
         return proceed(at: now)
     }
 
-    mutating func releaseEnded(_ shards: [ShardID], _ outcome: StoreOutcome<Void>, at now: Duration) -> [MembershipAction] {
+    mutating func releaseEnded(_ places: [Place], _ outcome: StoreOutcome<Void>, at now: Duration) -> [MembershipAction] {
         switch outcome {
         case .success:
             isLoadWanted = true
             return changedView() + proceed(at: now)
         case .failed:
-            releasesToRetry += shards.filter { releasing[$0] != nil }
+            releasesToRetry += places.filter { releasing[$0] != nil }
             nextReleaseRetry = now + timings.retryInterval
             return proceed(at: now)
         }

@@ -11,8 +11,8 @@ public enum MembershipAction: Hashable, Sendable {
     case loadView(NodeIdentity)
     case lead(NodeIdentity, displacing: IncarnationID?)
     case perform(NodeIdentity, LeaderDuties.Duty, term: Int64)
-    /// Quiesce the shards, then release them.
-    case release(NodeIdentity, [ShardID])
+    /// Quiesce what is there, then release it.
+    case release(NodeIdentity, [Place])
 
     // Of the bus.
     case sendHeartbeat(Heartbeat)

@@ -157,10 +157,10 @@ public struct MembershipMachine: Sendable {
     }
 
     public mutating func releaseEnded(
-        _ node: NodeIdentity, _ shards: [ShardID], _ outcome: StoreOutcome<Void>, at now: Duration
+        _ node: NodeIdentity, _ places: [Place], _ outcome: StoreOutcome<Void>, at now: Duration
     ) -> [MembershipAction] {
         if case .success = outcome { noteAnswer(at: now) }
-        return update(node, at: now) { $0.releaseEnded(shards, outcome, at: now) }
+        return update(node, at: now) { $0.releaseEnded(places, outcome, at: now) }
     }
 
     // MARK: Inside

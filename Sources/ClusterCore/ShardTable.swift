@@ -5,17 +5,20 @@ public struct ShardTable: Hashable, Sendable {
     public let version: Int64
     /// All shards of all kinds, by ``ShardID/tableIndex``.
     public let records: [ShardRecord]
+    /// Actors that live, or are to live, apart from their shards.
+    public let pins: [ActorAddress: PinRecord]
 
     /// Shards that `records` does not name are unowned, with epoch 0.
-    public init(version: Int64, records: [ShardRecord]) {
+    public init(version: Int64, records: [ShardRecord], pins: [PinRecord] = []) {
         var table = ShardID.all.map { ShardRecord(id: $0, owner: nil, epoch: Epoch(0), target: nil) }
         for record in records where record.id.isValid { table[record.id.tableIndex] = record }
         self.version = version
         self.records = table
+        self.pins = Dictionary(pins.map { ($0.actor, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     public init(_ snapshot: ClusterSnapshot) {
-        self.init(version: snapshot.version, records: snapshot.shards)
+        self.init(version: snapshot.version, records: snapshot.shards, pins: snapshot.pins)
     }
 
     /// The table before anything is known: nobody owns anything.
@@ -34,6 +37,37 @@ public struct ShardTable: Hashable, Sendable {
     /// Where the shard is moving to, if it is.
     @inlinable
     public func target(of shard: ShardID) -> NodeIdentity? { records[shard.tableIndex].target }
+
+    /// What the actor moves with: itself where it lives apart, its shard otherwise.
+    public func place(of actor: ActorAddress) -> Place {
+        if !pins.isEmpty, pins[actor]?.owner != nil { return .actor(actor) }
+        return .shard(actor.shard)
+    }
+
+    /// Who owns the actor, wherever it lives; nil where nobody does.
+    public func owner(of actor: ActorAddress) -> NodeIdentity? {
+        if !pins.isEmpty, let owner = pins[actor]?.owner { return owner }
+        return owner(of: actor.shard)
+    }
+
+    public func owner(of place: Place) -> NodeIdentity? {
+        switch place {
+        case .shard(let shard): owner(of: shard)
+        case .actor(let actor): owner(of: actor)
+        }
+    }
+
+    public func epoch(of place: Place) -> Epoch {
+        switch place {
+        case .shard(let shard): epoch(of: shard)
+        case .actor(let actor): pins[actor]?.epoch ?? epoch(of: actor.shard)
+        }
+    }
+
+    /// Everything that `node` would have to hand over to be empty.
+    public func places(ownedBy node: NodeIdentity) -> [Place] {
+        shards(ownedBy: node).map { .shard($0) } + pins.values.filter { $0.owner == node }.map { .actor($0.actor) }
+    }
 
     public func shards(ownedBy node: NodeIdentity) -> [ShardID] {
         records.filter { $0.owner == node }.map(\.id)

@@ -16,8 +16,8 @@ public protocol ClusterDelegate: AnyObject, Sendable {
     /// Whether the lease lets this node serve, after each change. Must not block.
     func servingChanged(_ isServing: Bool)
 
-    /// Stop taking commands for these shards, and return when none is in flight. They are then handed over. They serve here again
+    /// Stop taking commands for these places, and return when none is in flight. They are then handed over. They serve here again
     /// when a later view has them here under another epoch, or without the target that they had: the move was called off.
-    /// May be asked again for shards that are quiet already.
-    func quiesce(_ shards: [ShardID]) async
+    /// May be asked again for places that are quiet already.
+    func quiesce(_ places: [Place]) async
 }

@@ -77,11 +77,11 @@ final class ClusterErrands: Sendable {
         }
     }
 
-    func release(_ shards: [ShardID], by identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
+    func release(_ places: [Place], closedFor: Duration, by identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
         ask("shards could not be released", in: &group) { node throws(StoreError) in
-            try await node.store.release(shards, by: identity)
+            try await node.store.release(places, by: identity, closedFor: closedFor)
         } end: { outcome, _ in
-            .released(identity, shards, outcome)
+            .released(identity, places, outcome)
         }
     }
 

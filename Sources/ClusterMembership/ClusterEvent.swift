@@ -22,8 +22,8 @@ enum ClusterEvent: Sendable {
     case loaded(NodeIdentity, StoreOutcome<ClusterSnapshot>, startedAt: Duration)
     case led(NodeIdentity, StoreOutcome<Int64?>, startedAt: Duration)
     case performed(NodeIdentity, LeaderDuties.Duty, StoreOutcome<Bool>)
-    case quiesced(NodeIdentity, [ShardID])
-    case released(NodeIdentity, [ShardID], StoreOutcome<Void>)
+    case quiesced(NodeIdentity, [Place], since: Duration)
+    case released(NodeIdentity, [Place], StoreOutcome<Void>)
     case probeEnded(NodeIdentity, of: NodeIdentity, answered: Bool)
 
     // From the owner of the node.

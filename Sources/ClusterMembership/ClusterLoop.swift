@@ -128,12 +128,12 @@ final class ClusterLoop {
         case .performed(let identity, let duty, let outcome):
             report(duty, outcome)
             return machine.dutyEnded(identity, outcome, at: now)
-        case .quiesced(let identity, let shards):
-            if identity == machine.identity { errands.release(shards, by: identity, in: &group) }
+        case .quiesced(let identity, let places, let start):
+            if identity == machine.identity { errands.release(places, closedFor: now - start, by: identity, in: &group) }
             return []
-        case .released(let identity, let shards, let outcome):
-            if case .success = outcome { node.metrics.releasedShards.increment(by: shards.count) }
-            return machine.releaseEnded(identity, shards, outcome, at: now)
+        case .released(let identity, let places, let outcome):
+            if case .success = outcome { node.metrics.releasedShards.increment(by: places.count) }
+            return machine.releaseEnded(identity, places, outcome, at: now)
         case .probeEnded(let identity, let peer, let answered):
             return machine.probeEnded(identity, of: peer, answered: answered, at: now)
         case .refresh:
@@ -200,9 +200,9 @@ final class ClusterLoop {
             end()
             return
         }
-        let shards = machine.view?.table.shards(ownedBy: identity) ?? []
-        node.logger.info("leaving the cluster", [.count: shards.count])
-        delegateQueue.leave(identity, shards)
+        let places = machine.view?.table.places(ownedBy: identity) ?? []
+        node.logger.info("leaving the cluster", [.count: places.count])
+        delegateQueue.leave(identity, places)
     }
 
     private func end() { hasEnded = true }
@@ -239,7 +239,7 @@ final class ClusterLoop {
             }
         case .lead(let identity, let displacing): errands.lead(identity, displacing: displacing, in: &group)
         case .perform(let identity, let duty, let term): errands.perform(duty, by: identity, term: term, in: &group)
-        case .release(let identity, let shards): delegateQueue.quiesce(identity, shards)
+        case .release(let identity, let places): delegateQueue.quiesce(identity, places)
         case .sendHeartbeat(let heartbeat): publish(ClusterWire.encode(heartbeat), to: ClusterSubject.heartbeat)
         case .announceView(let version): publish(ClusterWire.encode(viewVersion: version), to: ClusterSubject.view)
         case .probe(let identity, let peer): errands.probe(peer, by: identity)

@@ -6,8 +6,8 @@ final class DelegateQueue: Sendable {
     private enum Call: Sendable {
         case joined(NodeIdentity)
         case view(ClusterView)
-        case quiesce(NodeIdentity, [ShardID])
-        case leave(NodeIdentity, [ShardID])
+        case quiesce(NodeIdentity, [Place])
+        case leave(NodeIdentity, [Place])
     }
 
     private let node: ClusterNode
@@ -27,8 +27,8 @@ final class DelegateQueue: Sendable {
 
     func joined(_ identity: NodeIdentity) { post(.joined(identity)) }
     func view(_ view: ClusterView) { post(.view(view)) }
-    func quiesce(_ identity: NodeIdentity, _ shards: [ShardID]) { post(.quiesce(identity, shards)) }
-    func leave(_ identity: NodeIdentity, _ shards: [ShardID]) { post(.leave(identity, shards)) }
+    func quiesce(_ identity: NodeIdentity, _ places: [Place]) { post(.quiesce(identity, places)) }
+    func leave(_ identity: NodeIdentity, _ places: [Place]) { post(.leave(identity, places)) }
     func close() { calls.close() }
 
     private func post(_ call: Call) {
@@ -55,11 +55,12 @@ final class DelegateQueue: Sendable {
         case .view(let view):
             await delegate.viewChanged(view)
             node.setJoined()
-        case .quiesce(let identity, let shards):
-            await delegate.quiesce(shards)
-            node.mailbox.post(.quiesced(identity, shards))
-        case .leave(let identity, let shards):
-            if !shards.isEmpty { await delegate.quiesce(shards) }
+        case .quiesce(let identity, let places):
+            let start = node.time.now()
+            await delegate.quiesce(places)
+            node.mailbox.post(.quiesced(identity, places, since: start))
+        case .leave(let identity, let places):
+            if !places.isEmpty { await delegate.quiesce(places) }
             node.mailbox.post(.quiescedToLeave(identity))
         }
     }

@@ -31,6 +31,13 @@ public protocol ClusterStore: Sendable {
     /// if the shard's epoch is still the stated one. False where `term` is no longer the leader's.
     func place(_ placements: [ShardPlacement], term: Int64) async throws(StoreError) -> Bool
 
-    /// The owner itself hands over shards that are moving, after its last commit in them: target becomes owner, epoch + 1.
-    func release(_ shards: [ShardID], by owner: NodeIdentity) async throws(StoreError)
+    /// Marks pinned actors as moving. Each placement holds only if the pin's epoch is still the stated one and it does not move.
+    /// False where `term` is no longer the leader's.
+    func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool
+
+    /// The owner itself hands over places that are moving, after its last commit in them: target becomes owner, epoch + 1. A pin
+    /// that went back to its shard and is wanted nowhere is gone.
+    ///
+    /// - Parameter closedFor: since when nothing was admitted there, for the record of the longest pause.
+    func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError)
 }

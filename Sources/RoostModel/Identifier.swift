@@ -117,6 +117,8 @@ public enum DeviceSubject {}
 public enum SessionSubject {}
 public enum IncarnationSubject {}
 public enum MediaSubject {}
+public enum OperationSubject {}
+public enum PlanSubject {}
 
 public typealias UserID = Identifier<UserSubject>
 public typealias ConversationID = Identifier<ConversationSubject>
@@ -128,3 +130,7 @@ public typealias DeviceID = Identifier<DeviceSubject>
 public typealias SessionID = Identifier<SessionSubject>
 /// One life of a node: a restart under the same name is another.
 public typealias IncarnationID = Identifier<IncarnationSubject>
+/// Something that operators, or the cluster itself, began: a drain, a rebalance, a pin.
+public typealias OperationID = Identifier<OperationSubject>
+/// A list of moves that was drawn up and can be applied.
+public typealias PlanID = Identifier<PlanSubject>

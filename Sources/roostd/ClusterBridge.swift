@@ -37,7 +37,7 @@ final class ClusterBridge: ClusterDelegate {
         chat.setServing(isServing)
     }
 
-    func quiesce(_ shards: [ShardID]) async {
-        await chat.close(shards)
+    func quiesce(_ places: [Place]) async {
+        await chat.close(places)
     }
 }

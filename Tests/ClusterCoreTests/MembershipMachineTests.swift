@@ -121,15 +121,15 @@ import Testing
         same(store.place([ShardPlacement(shard: shard, to: a1, ifEpoch: Epoch(0), isMove: false)], term: term), true)
         same(store.place([ShardPlacement(shard: shard, to: b, ifEpoch: Epoch(1), isMove: true)], term: term), true)
         let actions = machine.viewLoaded(a1, .success(store.snapshot(at: .zero)), startedAt: .zero, at: .zero)
-        #expect(actions.contains(.release(a1, [shard])))
-        _ = machine.releaseEnded(a1, [shard], .failed, at: .seconds(1))
-        same(machine.tick(at: .milliseconds(1_100)).contains(.release(a1, [shard])), false)
-        same(machine.tick(at: .milliseconds(1_250)).contains(.release(a1, [shard])), true)
-        store.release([shard], by: a1)
-        _ = machine.releaseEnded(a1, [shard], .failed, at: .milliseconds(1_300))
+        #expect(actions.contains(.release(a1, [.shard(shard)])))
+        _ = machine.releaseEnded(a1, [.shard(shard)], .failed, at: .seconds(1))
+        same(machine.tick(at: .milliseconds(1_100)).contains(.release(a1, [.shard(shard)])), false)
+        same(machine.tick(at: .milliseconds(1_250)).contains(.release(a1, [.shard(shard)])), true)
+        store.release([.shard(shard)], by: a1)
+        _ = machine.releaseEnded(a1, [.shard(shard)], .failed, at: .milliseconds(1_300))
         // It had taken effect after all, as the next view tells.
         _ = machine.viewLoaded(a1, .success(store.snapshot(at: .seconds(1))), startedAt: .seconds(1), at: .milliseconds(1_400))
-        same(machine.tick(at: .seconds(3)).contains(.release(a1, [shard])), false)
+        same(machine.tick(at: .seconds(3)).contains(.release(a1, [.shard(shard)])), false)
         #expect(machine.view?.table.owner(of: shard) == b)
     }
 

@@ -231,13 +231,13 @@ final class Simulation {
                     }
                 return { report { $0.dutyEnded(identity, .success(isAccepted), at: self.now) } }
             }
-        case .release(let identity, let shards):
-            for shard in shards { process.quiesced[shard] = process.view?.table.epoch(of: shard) }
+        case .release(let identity, let places):
+            for case .shard(let shard) in places { process.quiesced[shard] = process.view?.table.epoch(of: shard) }
             process.owned.removeAll { process.quiesced[ShardID.all[$0]] != nil }
             schedule(after: latency(0...200), for: process) {
-                self.ask(process, failed: { report { $0.releaseEnded(identity, shards, .failed, at: self.now) } }) {
-                    self.store.release(shards, by: identity)
-                    return { report { $0.releaseEnded(identity, shards, .success(()), at: self.now) } }
+                self.ask(process, failed: { report { $0.releaseEnded(identity, places, .failed, at: self.now) } }) {
+                    self.store.release(places, by: identity)
+                    return { report { $0.releaseEnded(identity, places, .success(()), at: self.now) } }
                 }
             }
         case .sendHeartbeat(let heartbeat):

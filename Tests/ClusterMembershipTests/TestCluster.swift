@@ -56,8 +56,10 @@ final class TestStore: ClusterStore {
         try ask { store, _ in store.place(placements, term: term) }
     }
 
-    func release(_ shards: [ShardID], by owner: NodeIdentity) async throws(StoreError) {
-        try ask { store, _ in store.release(shards, by: owner) }
+    func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool { true }
+
+    func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError) {
+        try ask { store, _ in store.release(places, by: owner) }
     }
 }
 
@@ -95,9 +97,9 @@ final class Witness: ClusterDelegate {
 
     func servingChanged(_ isServing: Bool) { state.withLock { $0.calls.append(.serving(isServing)) } }
 
-    func quiesce(_ shards: [ShardID]) async {
+    func quiesce(_ places: [Place]) async {
         let isStuck = state.withLock { state in
-            state.calls.append(.quiesce(shards.count))
+            state.calls.append(.quiesce(places.count))
             state.isStuckNow = state.isQuiesceStuck
             return state.isQuiesceStuck
         }

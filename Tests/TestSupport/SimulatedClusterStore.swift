@@ -96,9 +96,9 @@ public struct SimulatedClusterStore: Sendable {
         return true
     }
 
-    public mutating func release(_ ids: [ShardID], by node: NodeIdentity) {
+    public mutating func release(_ places: [Place], by node: NodeIdentity) {
         guard isFenceOpen(node) else { return }
-        for id in ids where shards[Self.index(id)].owner == node {
+        for case .shard(let id) in places where shards[Self.index(id)].owner == node {
             guard let target = shards[Self.index(id)].target else { continue }
             shards[Self.index(id)].owner = target
             shards[Self.index(id)].epoch = shards[Self.index(id)].epoch.next

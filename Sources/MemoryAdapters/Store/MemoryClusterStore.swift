@@ -119,11 +119,15 @@ public struct MemoryClusterStore: ClusterStore {
         }
     }
 
-    public func release(_ shards: [ShardID], by owner: NodeIdentity) async throws(StoreError) {
+    public func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool { true }
+
+    public func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError) {
         try database.write { tables in
             var isChanged = false
-            for id in shards {
-                guard let row = tables.shards[id], row.owner == owner.incarnation, let target = row.target else { continue }
+            for place in places {
+                guard case .shard(let id) = place, let row = tables.shards[id], row.owner == owner.incarnation,
+                    let target = row.target
+                else { continue }
                 tables.shards[id] = ShardRow(owner: target, epoch: row.epoch.next, target: nil)
                 isChanged = true
             }

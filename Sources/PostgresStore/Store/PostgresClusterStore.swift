@@ -67,7 +67,10 @@ public struct PostgresClusterStore: ClusterStore {
         }[0].bool(0)
     }
 
-    public func release(_ shards: [ShardID], by owner: NodeIdentity) async throws(StoreError) {
+    public func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool { true }
+
+    public func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError) {
+        let shards = places.compactMap { if case .shard(let shard) = $0 { shard } else { nil } }
         _ = try await pool.query(Statements.release) {
             $0.add(owner.incarnation)
             $0.add(shorts: shards.map(\.kind.stored))

@@ -73,9 +73,9 @@ import Testing
         shards = try await world.cluster.view().shards
         #expect(shards[1].owner == a && shards[1].target == b && shards[1].epoch == Epoch(1))
         let version = try await world.cluster.viewVersion()
-        try await world.cluster.release([shards[1].id, shards[2].id], by: b)
+        try await world.cluster.release([.shard(shards[1].id), .shard(shards[2].id)], by: b, closedFor: .zero)
         #expect(try await world.cluster.viewVersion() == version)
-        try await world.cluster.release([shards[1].id, shards[2].id], by: a)
+        try await world.cluster.release([.shard(shards[1].id), .shard(shards[2].id)], by: a, closedFor: .zero)
         shards = try await world.cluster.view().shards
         #expect(shards[1].owner == b && shards[1].target == nil && shards[1].epoch == Epoch(2) && shards[2].owner == b)
         #expect(try await world.cluster.viewVersion() > version)

@@ -1,10 +1,8 @@
-import RoostModel
-
 /// The identity of a virtual actor: it always resolves, and the first call wakes it on the owner of its shard.
 public struct ActorAddress: Hashable, Sendable, Codable, CustomStringConvertible {
     public let kind: ShardKind
-    let high: UInt64
-    let low: UInt64
+    public let high: UInt64
+    public let low: UInt64
 
     public init(_ conversation: ConversationID) {
         kind = .conversation
@@ -19,7 +17,7 @@ public struct ActorAddress: Hashable, Sendable, Codable, CustomStringConvertible
         low = user.low
     }
 
-    init(kind: ShardKind, high: UInt64, low: UInt64) {
+    public init(kind: ShardKind, high: UInt64, low: UInt64) {
         self.kind = kind
         self.high = high
         self.low = low
@@ -39,7 +37,7 @@ public struct ActorAddress: Hashable, Sendable, Codable, CustomStringConvertible
     }
 
     /// The same in every process; shards and lanes take different bits of it.
-    var stableHash: UInt64 { conversationID.stableHash }
+    public var stableHash: UInt64 { conversationID.stableHash }
 
     /// Which of `count` lanes hosts the actor on any node.
     public func lane(of count: Int) -> Int { Int((stableHash >> 32) % UInt64(count)) }
