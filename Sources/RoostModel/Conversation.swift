@@ -42,6 +42,8 @@ public struct ConversationView: Hashable, Sendable {
     public var lastSeq: Seq
     /// The newest that this reader may see.
     public var lastMessage: Message?
+    /// How far the last message got, where it is the reader's own and `members` does not tell: in channels.
+    public var lastMessageDelivery: ReadMessage.Delivery?
     public var readSeq: Seq
     public var deliveredSeq: Seq
     /// Messages of others after `readSeq` that are not deleted, hidden or of the system, at most ``Limits/countCap``.

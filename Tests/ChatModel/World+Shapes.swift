@@ -104,10 +104,10 @@ extension World {
         return .object(members)
     }
 
-    /// As ``shape(of:in:for:overREST:)``. In the view of a channel nobody counts who has read.
+    /// As ``shape(of:in:for:overREST:)``. Where members came after the message, their clocks decide who counts.
     private func preview(_ post: Post, in chat: Chat, for reader: Int) -> Shape {
         let isCounted =
-            chat.kind != .channel && chat.recipients(of: post).count == chat.members.keys.filter { $0 != reader }.count
+            chat.kind == .channel || chat.recipients(of: post).count == chat.members.keys.filter { $0 != reader }.count
         let shape = shape(of: post, in: chat, for: reader, overREST: isCounted)
         guard !isCounted, case .object(let members, _) = shape else { return shape }
         return .object(members, maybe: ["status": .anything, "seenByCount": .anything])

@@ -137,6 +137,23 @@ import Testing
         #expect(status(read: 7, delivered: 7, caller: Sample.bob) == nil)
     }
 
+    @Test func theStatusOfAChannelsLastMessageIsTold() throws {
+        let view = ConversationView(
+            id: Sample.conversation, kind: .channel, title: "T", members: [], memberCount: 900, lastSeq: Seq(8),
+            lastMessage: Sample.message(), readSeq: Seq(7), deliveredSeq: Seq(7), unreadCount: 0, mentionCount: 0,
+            myRole: .member,
+            lastActivityAt: Sample.time, createdAt: Sample.time, isReadOnly: false)
+        var known = view
+        known.lastMessageDelivery = .init(status: .delivered, seenByCount: 12)
+        func shown(_ view: ConversationView, _ caller: UserID?) -> String {
+            Sample.text(JSONWriter.encoded { $0.conversation(view, caller: caller) })
+        }
+        #expect(shown(known, Sample.alice).contains(#""status":"delivered","seenByCount":12"#))
+        // Not over the socket, and not where it is not known.
+        #expect(!shown(known, nil).contains("seenByCount"))
+        #expect(!shown(view, Sample.alice).contains("seenByCount"))
+    }
+
     @Test func whoeverJoinedLaterDoesNotCountForTheLastMessage() {
         func member(_ id: UserID, joined: Timestamp, read: Int64) -> Member {
             Member(userID: id, displayName: "", role: .member, joinedAt: joined, readSeq: Seq(read), deliveredSeq: Seq(read))

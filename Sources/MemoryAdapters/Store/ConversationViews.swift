@@ -82,7 +82,11 @@ extension MemoryTables {
         case .direct, .group: view.members = row.membersInOrder.map { member($0, to: me.userID) }
         case .channel: break
         }
-        view.lastMessage = row.messages.last { row.sees($0.message.seq, me) }.map { shown($0, in: row, to: me).message }
+        if let last = row.messages.last(where: { row.sees($0.message.seq, me) }) {
+            let read = shown(last, in: row, to: me)
+            view.lastMessage = read.message
+            if row.kind == .channel { view.lastMessageDelivery = read.delivery }
+        }
         let counts = row.counts(of: me)
         view.readSeq = counts.readSeq
         view.deliveredSeq = counts.deliveredSeq

@@ -16,7 +16,8 @@ extension JSONWriter {
             writer.member("lastSeq", view.lastSeq)
             writer.key("lastMessage")
             if let message = view.lastMessage {
-                writer.message(message, delivery: caller.flatMap { view.deliveryOfLastMessage(for: $0) })
+                writer.message(
+                    message, delivery: caller.flatMap { view.lastMessageDelivery ?? view.deliveryOfLastMessage(for: $0) })
             } else {
                 writer.null()
             }

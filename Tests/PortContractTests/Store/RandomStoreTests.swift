@@ -201,12 +201,19 @@ private struct RandomStoreRun {
 
     // MARK: What must hold
 
+    /// Without how far a channel's last message got: what its thousands read makes no sync of the others.
+    private static func synced(_ view: ConversationView) -> ConversationView {
+        var view = view
+        view.lastMessageDelivery = nil
+        return view
+    }
+
     mutating func check() async throws {
         for user in users {
             let mine = model.chats(of: user)
             let expected = Dictionary(uniqueKeysWithValues: mine.map { ($0.id, model.view(of: $0, for: user)!) })
             try await sync(user)
-            #expect(clients[user]!.views == expected, label)
+            #expect(clients[user]!.views.mapValues(Self.synced) == expected.mapValues(Self.synced), label)
             let hidden = mine.flatMap { chat in
                 (chat.hidden[user] ?? []).map { HiddenMessage(conversationID: chat.id, seq: $0) }
             }

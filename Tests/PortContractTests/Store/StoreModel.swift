@@ -130,13 +130,16 @@ struct StoreModel {
         let me = chat.members[user]
         guard me != nil || chat.kind == .channel else { return nil }
         let counts = counts(in: chat, of: user)
-        return ConversationView(
+        let last = visible(in: chat, to: user).last
+        var view = ConversationView(
             id: chat.id, kind: chat.kind, title: chat.title, about: chat.about, photo: chat.photo, history: chat.history,
             members: chat.kind == .channel ? [] : members(of: chat, for: user), memberCount: chat.members.count,
-            lastSeq: chat.head, lastMessage: visible(in: chat, to: user).last?.message, readSeq: counts?.readSeq ?? .zero,
+            lastSeq: chat.head, lastMessage: last?.message, readSeq: counts?.readSeq ?? .zero,
             deliveredSeq: counts?.deliveredSeq ?? .zero, unreadCount: counts?.unreadCount ?? 0,
             mentionCount: counts?.mentionCount ?? 0, myRole: me?.role, mutedUntil: me?.mutedUntil, pinnedAt: me?.pinnedAt,
             archivedAt: me?.archivedAt, lastActivityAt: activity(of: chat), createdAt: chat.createdAt, isReadOnly: false)
+        if chat.kind == .channel { view.lastMessageDelivery = last?.delivery }
+        return view
     }
 
     func activity(of chat: Chat) -> Timestamp { chat.messages.last?.createdAt ?? chat.createdAt }

@@ -126,6 +126,37 @@ import Testing
         #expect(try await counts() == [999, 999])
     }
 
+    /// A channel's view has no members to tell it from.
+    @Test(arguments: StoreKind.allCases) func theLastMessageOfAChannelTellsHowFarItGot(_ kind: StoreKind) async throws {
+        let world = try await StoreWorld.shared(kind)
+        let (chat, users) = try await Chat.group(world, members: 3, kind: .channel)
+        func deliveries(_ user: UserID) async throws -> [ReadMessage.Delivery?] {
+            [
+                try await chat.store.conversation(chat.id, for: user)?.lastMessageDelivery,
+                try await chat.store.conversations(for: user, archived: false, cursor: nil, limit: 5, at: .now)
+                    .items.first { $0.id == chat.id }?.lastMessageDelivery,
+                try await chat.store.sync(for: user, since: nil, limit: 5).conversations.first { $0.id == chat.id }?
+                    .lastMessageDelivery,
+            ]
+        }
+        func all(_ status: ReadMessage.Delivery.Status, _ seen: Int) -> [ReadMessage.Delivery?] {
+            Array(repeating: .init(status: status, seenByCount: seen), count: 3)
+        }
+        let seq = try await chat.send("one", from: users[0])
+        #expect(try await deliveries(users[0]) == all(.sent, 0))
+        #expect(try await deliveries(users[1]) == [nil, nil, nil])
+        try await chat.move(users[1], read: seq.value)
+        #expect(try await deliveries(users[0]) == all(.sent, 1))
+        // Whoever comes later has nothing to do with it.
+        try await chat.add([try await world.makeUser().id], by: users[0])
+        let second = try await chat.send("two", from: users[0])
+        try await chat.move(users[1], read: second.value)
+        try await chat.move(users[2], read: 0, delivered: second.value)
+        #expect(try await deliveries(users[0]) == all(.sent, 1))
+        try await chat.leave(users[2])
+        #expect(try await deliveries(users[0]) == [nil, nil, nil], "the last message is one of the system")
+    }
+
     @Test(arguments: StoreKind.allCases) func receiptsOfThoseWhoWereThere(_ kind: StoreKind) async throws {
         let world = try await StoreWorld.shared(kind)
         let (chat, users) = try await Chat.group(world, members: 3)

@@ -7,7 +7,7 @@ extension PostgresConversationStore {
             $0.add(user)
             $0.add(id)
         }
-        return rows.first.map { ConversationView($0) }
+        return try await withDeliveries(rows.map { ConversationView($0) }, for: user).first
     }
 
     public func conversations(
@@ -25,7 +25,7 @@ extension PostgresConversationStore {
             $0.add(position.activity)
             $0.add(position.id)
         }
-        return Self.page(rows, limit: limit) { last in
+        return try await page(rows, of: user, limit: limit) { last in
             let column = ViewStatements.columnCount
             return ListPosition(
                 began: position?.began ?? time, snapshot: position?.snapshot ?? last.text(column + 2),
@@ -51,17 +51,17 @@ extension PostgresConversationStore {
             // Above every text that begins so: no character comes after this one.
             $0.add(prefix + "\u{10FFFF}")
         }
-        return Self.page(rows, limit: limit) { last in
+        return try await page(rows, of: user, limit: limit) { last in
             ChannelPosition(foldedTitle: last.text(ViewStatements.columnCount), id: last.id(0)).text
         }
     }
 
     /// Of `limit` + 1 rows.
-    private static func page(
-        _ rows: PostgresRows, limit: Int, cursor: (_ last: PostgresRow) -> String
-    ) -> Page<ConversationView> {
-        guard rows.count > limit else { return Page(items: rows.map { ConversationView($0) }, nextCursor: nil) }
-        return Page(items: (0..<limit).map { ConversationView(rows[$0]) }, nextCursor: cursor(rows[limit - 1]))
+    private func page(
+        _ rows: PostgresRows, of reader: UserID, limit: Int, cursor: (_ last: PostgresRow) -> String
+    ) async throws(StoreError) -> Page<ConversationView> {
+        let items = try await withDeliveries((0..<min(limit, rows.count)).map { ConversationView(rows[$0]) }, for: reader)
+        return Page(items: items, nextCursor: rows.count > limit ? cursor(rows[limit - 1]) : nil)
     }
 
     public func sync(for user: UserID, since token: String?, limit: Int) async throws(StoreError) -> SyncPage {
@@ -98,7 +98,7 @@ extension PostgresConversationStore {
         }
         let shown = (0..<count).map { rows[$0] }
         return SyncPage(
-            conversations: shown.map { ConversationView($0) },
+            conversations: try await withDeliveries(shown.map { ConversationView($0) }, for: user),
             removed: commands.count == 3 ? results[2].map { $0.id(0) } : [],
             hidden: shown.flatMap { row in
                 row.integers(ViewStatements.columnCount).map { HiddenMessage(conversationID: row.id(0), seq: Seq($0)) }

@@ -60,6 +60,16 @@ extension PostgresConversationStore {
         rows.map { row in row.isNull(1) ? nil : Message(row, from: 2) }.compactMap { $0 }
     }
 
+    /// Puts in how far the reader's own last messages in channels got. One statement where there is such a one, none otherwise.
+    func withDeliveries(_ views: [ConversationView], for reader: UserID) async throws(StoreError) -> [ConversationView] {
+        let places = views.indices.filter { views[$0].kind == .channel && views[$0].lastMessage?.isOwn(of: reader) == true }
+        if places.isEmpty { return views }
+        let messages = try await shown(places.map { views[$0].lastMessage! }, to: reader)
+        var views = views
+        for (place, message) in zip(places, messages) { views[place].lastMessageDelivery = message.delivery }
+        return views
+    }
+
     /// With the status of the reader's own.
     func shown(_ messages: [Message], to reader: UserID) async throws(StoreError) -> [ReadMessage] {
         let own = Set(messages.lazy.filter { $0.isOwn(of: reader) }.map(\.conversationID))
