@@ -87,7 +87,9 @@ let package = Package(
         .executableTarget(name: "bench-floor", dependencies: ["CNATS", "CPostgres", "EventLoop", "LoadCore", "Runtime"]),
 
         // Clocks, and servers of their own, for tests.
-        .target(name: "TestSupport", dependencies: ["EventLoop", "RoostModel", "Runtime"], path: "Tests/TestSupport"),
+        .target(
+            name: "TestSupport", dependencies: ["EventLoop", "MemoryAdapters", "Ports", "RoostModel", "Runtime"],
+            path: "Tests/TestSupport"),
         // What chats must do, and random operations that hold nodes to it.
         .target(
             name: "ChatModel",

@@ -23,7 +23,7 @@ public struct CursorWriter {
 
 public enum CursorKind: UInt8, Sendable {
     case conversations = 1, directory = 2, sync = 3, members = 4, channels = 5, search = 6
-    case contacts = 16, blocks = 17, operatorUsers = 18, audit = 19
+    case contacts = 16, blocks = 17, operatorUsers = 18, audit = 19, operations = 20, actors = 21
 }
 
 public struct CursorReader {

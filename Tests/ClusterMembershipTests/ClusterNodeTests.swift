@@ -179,7 +179,7 @@ import Testing
         let node = cluster["node1"].node
         let before = node.currentView!.version
         cluster.store.state.withLock { state in
-            _ = state.store.place([], term: state.store.term)
+            _ = state.store.tables.setUse(.cordoned, of: "node3", at: state.store.time)
         }
         node.refreshView()
         node.refreshView()

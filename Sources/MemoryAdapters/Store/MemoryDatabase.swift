@@ -123,17 +123,15 @@ struct MemoryTables: Sendable {
     var departures: [UserID: [ConversationID: Int64]] = [:]
     var media: [MediaID: Media] = [:]
 
-    var nodes: [NodeRow] = []
-    var fences: [JournalFence: Bool] = [:]
-    var shards: [ShardID: ShardRow] = [:]
-    var viewVersion: Int64 = 1
-    var leader: IncarnationID?
-    var leaderTerm: Int64 = 0
-    var leaderUntil = ContinuousClock.now
+    var cluster = ClusterTables()
+    /// Of all lives; those of a life that is over are shut by the cluster's tables.
+    var fences: Set<JournalFence> = []
 
     /// Commits between their fence and their end.
     var inFlight: [IncarnationID: Int] = [:]
     var waiters: [CheckedContinuation<Void, Never>] = []
+
+    func isOpen(_ fence: JournalFence) -> Bool { fences.contains(fence) && cluster.isFenceOpen(fence.incarnation) }
 
     mutating func nextVersion() -> Int64 {
         version += 1
@@ -173,15 +171,4 @@ struct DirectPair: Hashable, Sendable {
     let high: UserID
 
     init(_ a: UserID, _ b: UserID) { (low, high) = (min(a, b), max(a, b)) }
-}
-
-struct NodeRow: Sendable {
-    var record: NodeRecord
-    var leaseUntil: ContinuousClock.Instant
-}
-
-struct ShardRow: Sendable {
-    var owner: IncarnationID?
-    var epoch = Epoch(0)
-    var target: IncarnationID?
 }

@@ -18,7 +18,7 @@ public final class MemoryJournal: Journal, @unchecked Sendable {
         let answer = Answer(loop: loop, completion: completion)
         do throws(StoreError) {
             try database.write { (tables) throws(StoreError) in
-                guard tables.fences[batch.fence] == true else { throw StoreError(.fenced) }
+                guard tables.isOpen(batch.fence) else { throw StoreError(.fenced) }
                 tables.inFlight[batch.fence.incarnation, default: 0] += 1
             }
         } catch { return answer(.failure(error)) }
@@ -81,7 +81,7 @@ public final class MemoryJournal: Journal, @unchecked Sendable {
 
     public func settle(_ entries: [SettleEntry], fence: JournalFence, completion: @escaping (Result<Void, StoreError>) -> Void) {
         perform(completion) { (tables) throws(StoreError) in
-            guard tables.fences[fence] == true else { throw StoreError(.fenced) }
+            guard tables.isOpen(fence) else { throw StoreError(.fenced) }
             for entry in entries {
                 guard let row = tables.conversations[entry.conversationID], row.isActive, row.head == entry.head else { continue }
                 let version = tables.nextVersion()

@@ -91,7 +91,7 @@ public struct MemoryOperatorStore: OperatorStore {
 }
 
 extension MemoryTables {
-    fileprivate mutating func note(_ action: String, subject: String, by name: String, at time: Timestamp) {
+    mutating func note(_ action: String, subject: String, by name: String, at time: Timestamp) {
         audit.append(
             AuditEntry(number: Int64(audit.count + 1), at: time, name: name, action: action, subject: subject))
     }

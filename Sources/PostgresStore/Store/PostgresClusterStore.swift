@@ -67,14 +67,27 @@ public struct PostgresClusterStore: ClusterStore {
         }[0].bool(0)
     }
 
-    public func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool { true }
+    public func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool {
+        try await pool.query(Statements.movePins) {
+            $0.add(term)
+            $0.add(shorts: pins.map(\.actor.kind.stored))
+            $0.add(ids: pins.map(\.actor.conversationID))
+            $0.add(ids: pins.map { $0.to?.incarnation ?? .none })
+            $0.add(integers: pins.map(\.ifEpoch.value))
+        }[0].bool(0)
+    }
 
     public func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError) {
         let shards = places.compactMap { if case .shard(let shard) = $0 { shard } else { nil } }
+        let actors = places.compactMap { if case .actor(let actor) = $0 { actor } else { nil } }
         _ = try await pool.query(Statements.release) {
             $0.add(owner.incarnation)
             $0.add(shorts: shards.map(\.kind.stored))
             $0.add(shorts: shards.map { Int16($0.number) })
+            $0.add(shorts: actors.map(\.kind.stored))
+            $0.add(ids: actors.map(\.conversationID))
+            $0.add(shorts: actors.map { Int16($0.shard.number) })
+            $0.add(closedFor / .milliseconds(1))
         }
     }
 
@@ -82,26 +95,33 @@ public struct PostgresClusterStore: ClusterStore {
         let names = row.texts(5)
         let incarnations: [IncarnationID] = row.ids(4)
         let (states, remaining, urls, adminURLs) = (row.texts(6), row.doubles(7), row.texts(8), row.texts(9))
-        let (versions, starts) = (row.texts(10), row.times(11))
+        let (versions, starts, uses) = (row.texts(10), row.times(11), row.texts(17))
         let nodes = names.indices.map { index in
             NodeRecord(
                 identity: NodeIdentity(name: names[index], incarnation: incarnations[index]),
                 state: NodeRecord.State(rawValue: states[index]) ?? .dead, leaseRemaining: remaining[index], url: urls[index],
-                adminURL: adminURLs[index], version: versions[index], startedAt: starts[index])
+                adminURL: adminURLs[index], version: versions[index], startedAt: starts[index],
+                use: NodeUse(rawValue: uses[index]) ?? .open)
         }
-        let identities = Dictionary(uniqueKeysWithValues: nodes.map { ($0.identity.incarnation, $0.identity) })
+        let identities = Dictionary(nodes.map { ($0.identity.incarnation, $0.identity) }, uniquingKeysWith: { first, _ in first })
         let (kinds, numbers, epochs) = (row.shorts(12), row.shorts(13), row.integers(15))
         let owners: [IncarnationID?] = row.optionalIDs(14)
         let targets: [IncarnationID?] = row.optionalIDs(16)
+        let (sinces, reasons) = (row.optionalIntegers(18), row.texts(19))
+        let operations: [OperationID?] = row.optionalIDs(20)
         let shards = kinds.indices.map { index in
             ShardRecord(
                 id: ShardID(kind: ShardKind(stored: kinds[index]), number: Int(numbers[index])),
                 owner: owners[index].flatMap { identities[$0] }, epoch: Epoch(epochs[index]),
-                target: targets[index].flatMap { identities[$0] })
+                target: targets[index].flatMap { identities[$0] },
+                since: sinces[index].map { Timestamp(postgresMicroseconds: $0) },
+                reason: PlacementReason(rawValue: reasons[index]) ?? .placement, operation: operations[index])
         }
+        let pins = row.records(21).map { PinRecord($0, identities) }
         return ClusterSnapshot(
             version: row.int64(0), nodes: nodes, shards: shards, leader: row.optional(1) { $0.id }, leaderTerm: row.int64(2),
-            leaderLeaseRemaining: row.double(3))
+            leaderLeaseRemaining: row.double(3), pins: pins,
+            operations: row.records(22).map { OperationRecord($0) }, time: row.time(23))
     }
 }
 
@@ -112,6 +132,8 @@ extension PostgresParameters {
         add(ids: placements.map(\.to.incarnation))
         add(integers: placements.map(\.ifEpoch.value))
         add(booleans: placements.map(\.isMove))
+        add(texts: placements.map(\.reason.rawValue))
+        add(ids: placements.map { $0.operation ?? .none })
     }
 }
 
@@ -130,11 +152,25 @@ private enum Statements {
     static let version = PostgresStatement("view version", "SELECT version FROM cluster_state")
     static let lead = PostgresStatement("lead", "SELECT lead_cluster($1::uuid, $2::uuid, $3::float8)")
     static let place = PostgresStatement(
-        "place", "SELECT place_shards($1::bigint, $2::smallint[], $3::smallint[], $4::uuid[], $5::bigint[], $6::boolean[])")
+        "place",
+        """
+        SELECT place_shards($1::bigint, $2::smallint[], $3::smallint[], $4::uuid[], $5::bigint[], $6::boolean[], $7::text[],
+            $8::uuid[])
+        """)
     static let declareDead = PostgresStatement(
         "declare dead",
-        "SELECT declare_dead($1::uuid, $2::bigint, $3::smallint[], $4::smallint[], $5::uuid[], $6::bigint[], $7::boolean[])")
-    static let release = PostgresStatement("release", "SELECT release_shards($1::uuid, $2::smallint[], $3::smallint[])::text")
+        """
+        SELECT declare_dead($1::uuid, $2::bigint, $3::smallint[], $4::smallint[], $5::uuid[], $6::bigint[], $7::boolean[],
+            $8::text[], $9::uuid[])
+        """)
+    static let movePins = PostgresStatement(
+        "move pins", "SELECT move_pins($1::bigint, $2::smallint[], $3::uuid[], $4::uuid[], $5::bigint[])")
+    static let release = PostgresStatement(
+        "release",
+        """
+        SELECT release_places($1::uuid, $2::smallint[], $3::smallint[], $4::smallint[], $5::uuid[], $6::smallint[],
+            $7::float8)::text
+        """)
 
     /// One statement, so one snapshot. The newest incarnation of each name, and older ones that still stand in the shard table.
     static let view = PostgresStatement(
@@ -143,21 +179,30 @@ private enum Statements {
         SELECT c.version, c.leader, c.leader_term,
             COALESCE(EXTRACT(epoch FROM GREATEST(c.leader_lease_until, '1970-01-01') - clock_timestamp())::float8, 0),
             n.incarnations, n.names, n.states, n.remaining, n.urls, n.admin_urls, n.versions, n.starts,
-            s.kinds, s.numbers, s.owners, s.epochs, s.targets
+            s.kinds, s.numbers, s.owners, s.epochs, s.targets, n.uses, s.sinces, s.reasons, s.operations,
+            COALESCE((SELECT array_agg(ROW(\(PinRecord.columns("p"))) ORDER BY p.kind, p.id) FROM actor_pins p), '{}'),
+            COALESCE(
+                (SELECT array_agg(ROW(\(OperationRecord.columns("o"))) ORDER BY o.started_at, o.id)
+                    FROM operations o WHERE o.ended_at IS NULL), '{}'),
+            clock_timestamp()
         FROM cluster_state c
         CROSS JOIN (
             SELECT array_agg(incarnation) AS incarnations, array_agg(name::text) AS names, array_agg(state) AS states,
                 array_agg(EXTRACT(epoch FROM lease_until - clock_timestamp())::float8) AS remaining, array_agg(url) AS urls,
-                array_agg(admin_url) AS admin_urls, array_agg(version) AS versions, array_agg(started_at) AS starts
+                array_agg(admin_url) AS admin_urls, array_agg(version) AS versions, array_agg(started_at) AS starts,
+                array_agg(use) AS uses
             FROM cluster_nodes n
             WHERE incarnation IN (
                     SELECT DISTINCT ON (name) incarnation FROM cluster_nodes ORDER BY name, started_at DESC, incarnation DESC)
-                OR incarnation IN (SELECT owner FROM shards UNION ALL SELECT target FROM shards)
+                OR incarnation IN (
+                    SELECT owner FROM shards UNION ALL SELECT target FROM shards
+                    UNION ALL SELECT owner FROM actor_pins UNION ALL SELECT target FROM actor_pins)
         ) n
         CROSS JOIN (
             SELECT array_agg(kind ORDER BY kind, number) AS kinds, array_agg(number ORDER BY kind, number) AS numbers,
                 array_agg(owner ORDER BY kind, number) AS owners, array_agg(epoch ORDER BY kind, number) AS epochs,
-                array_agg(target ORDER BY kind, number) AS targets
+                array_agg(target ORDER BY kind, number) AS targets, array_agg(since ORDER BY kind, number) AS sinces,
+                array_agg(reason ORDER BY kind, number) AS reasons, array_agg(operation ORDER BY kind, number) AS operations
             FROM shards
         ) s
         """)

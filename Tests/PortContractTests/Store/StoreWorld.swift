@@ -24,6 +24,7 @@ struct StoreWorld: Sendable {
     let exports: any ExportStore
     let conversations: any ConversationStore
     let cluster: any ClusterStore
+    let operations: any OperationStore
     let mail: any MailOutbox
     let makeJournal: @Sendable (EventLoop, IncarnationID) -> any Journal
     let fixtures: StoreFixtures
@@ -53,7 +54,7 @@ struct StoreWorld: Sendable {
             operators: MemoryOperatorStore(database), deletions: MemoryDeletionStore(database),
             exports: MemoryExportStore(database),
             conversations: MemoryConversationStore(database),
-            cluster: MemoryClusterStore(database), mail: MemoryMailOutbox(database),
+            cluster: MemoryClusterStore(database), operations: MemoryOperationStore(database), mail: MemoryMailOutbox(database),
             makeJournal: { loop, _ in MemoryJournal(database, loop: loop) }, fixtures: .memory(database))
     }
 
@@ -86,7 +87,8 @@ struct StoreWorld: Sendable {
             operators: PostgresOperatorStore(pool: pool), deletions: PostgresDeletionStore(pool: pool),
             exports: PostgresExportStore(pool: pool),
             conversations: PostgresConversationStore(pool: pool),
-            cluster: PostgresClusterStore(pool: pool), mail: PostgresMailOutbox(pool: pool),
+            cluster: PostgresClusterStore(pool: pool), operations: PostgresOperationStore(pool: pool),
+            mail: PostgresMailOutbox(pool: pool),
             makeJournal: { loop, incarnation in
                 let journal = PostgresJournal(configuration: configuration, loop: loop, incarnation: incarnation)
                 journal.start()
