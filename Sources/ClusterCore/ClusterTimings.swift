@@ -28,8 +28,16 @@ public struct ClusterTimings: Hashable, Sendable {
     public var pauseThreshold: Duration = .seconds(1)
     /// How often the machine is asked what to do.
     public var tick: Duration = .milliseconds(100)
-    /// At most this many shards are on the move at once.
-    public var maximumMoves = 128
+    /// Hand-offs at a time, each between another two nodes.
+    public var maximumHandOffs = 4
+    /// Shards that one hand-off takes along: they are marked, closed and released together.
+    public var shardsPerHandOff = 16
+    /// Whether the leader evens out uneven loads without being asked; a node that joins is given its share in any case.
+    public var balancesLoads = true
+    /// After a node came or went, loads mean nothing for this long.
+    public var loadSettling: Duration = .seconds(30)
+    /// How often the leader looks whether loads have become uneven.
+    public var loadCheckInterval: Duration = .seconds(5)
     /// How often a node says what its shards cost. A report older than two of these counts for nothing.
     public var loadInterval: Duration = .seconds(2)
 
@@ -50,7 +58,8 @@ public struct ClusterTimings: Hashable, Sendable {
         ]
         for (name, span) in spans where span <= .zero { faults.append("\(name) must be positive") }
         if missedHeartbeats < 2 { faults.append("missedHeartbeats must be at least 2") }
-        if maximumMoves < 1 { faults.append("maximumMoves must be at least 1") }
+        if maximumHandOffs < 1 { faults.append("maximumHandOffs must be at least 1") }
+        if shardsPerHandOff < 1 { faults.append("shardsPerHandOff must be at least 1") }
         if renewalInterval * 2 > servingWindow { faults.append("servingWindow must be at least twice renewalInterval") }
         if servingWindow >= leaseDuration { faults.append("servingWindow must be shorter than leaseDuration") }
         if tick * 2 > heartbeatInterval { faults.append("tick must be at most half of heartbeatInterval") }

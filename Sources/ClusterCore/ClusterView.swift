@@ -21,6 +21,9 @@ public struct ClusterView: Hashable, Sendable {
 
     public var version: Int64 { table.version }
 
+    /// What operators want of this node.
+    public var ownUse: NodeUse { nodes.first { $0.identity == identity }?.use ?? .open }
+
     /// - Parameter previous: the view before; nil for the first of an incarnation.
     public init(of identity: NodeIdentity, snapshot: ClusterSnapshot, previous: ClusterView?) {
         self.identity = identity

@@ -1,13 +1,25 @@
 import RoostModel
 
-/// What the leader has to do next: bury the dead, give their shards away, even out. One duty at a time, each decided from a view
-/// that was loaded after the one before; the store refuses what a newer view has overtaken.
+/// What the leader has to do next: bury the dead, give their shards away, carry out what operators wish, even out. One duty at a time, each
+/// decided from a view that was loaded after the one before; the store refuses what a newer view has overtaken.
 public struct LeaderDuties: Sendable {
     public enum Duty: Hashable, Sendable {
         case declareDead(NodeIdentity, DeathReason, [ShardPlacement])
         /// Shards that have no living owner, or whose move leads nowhere.
         case repair([ShardPlacement])
+        /// The next hand-offs of running operations.
         case move([ShardPlacement])
+        case movePins([PinPlacement])
+        /// An operation has come further, or to its end.
+        case note(OperationID, OperationProgress, OperationEnd?)
+        /// The cluster evens itself out; the plan's id means nothing.
+        case beginRebalance(RebalancePlan, RebalanceReason)
+    }
+
+    public enum RebalanceReason: String, Hashable, Sendable {
+        /// A node has less than half of an even share.
+        case nodeJoined
+        case loadImbalance
     }
 
     public enum DeathReason: String, Hashable, Sendable, CaseIterable {
@@ -30,18 +42,35 @@ public struct LeaderDuties: Sendable {
         public init() {}
     }
 
+    /// What is decided from, beside the snapshot.
+    public struct Surroundings: Sendable {
+        public var judgement: Judgement
+        /// What the nodes say of their work, of any age.
+        public var loads = LoadBook()
+        /// The database's clock, as far as it is known between two snapshots.
+        public var databaseTime: Timestamp
+        /// Whether uneven loads are evened out without being asked.
+        public var balancesLoads = false
+
+        public init(_ judgement: Judgement, databaseTime: Timestamp = Timestamp(milliseconds: 0)) {
+            self.judgement = judgement
+            self.databaseTime = databaseTime
+        }
+    }
+
     private struct Move: Sendable {
         let epoch: Epoch
-        let target: NodeIdentity
+        let target: NodeIdentity?
         let since: Duration
     }
 
     private let timings: ClusterTimings
-    private var moves: [ShardID: Move] = [:]
+    private var moves: [Place: Move] = [:]
     private var members: Set<NodeIdentity> = []
     private var membersChangedAt = Duration.zero
     /// For this view and judgement there was nothing to do, and time alone does not change that.
     private var idle: (version: Int64, judgement: Judgement)?
+    private var nextLoadCheck = Duration.zero
 
     public init(timings: ClusterTimings) {
         self.timings = timings
@@ -49,54 +78,129 @@ public struct LeaderDuties: Sendable {
 
     /// - Parameter node: this node, the leader.
     public mutating func next(
-        _ snapshot: ClusterSnapshot, by node: NodeIdentity, judgement: Judgement, at now: Duration
+        _ snapshot: ClusterSnapshot, by node: NodeIdentity, in surroundings: Surroundings, at now: Duration
     ) -> Duty? {
-        if let idle, idle.version == snapshot.version, idle.judgement == judgement { return nil }
+        let judgement = surroundings.judgement
+        if let idle, idle.version == snapshot.version, idle.judgement == judgement {
+            return balanceLoads(snapshot, surroundings, at: now)
+        }
         idle = nil
         let up = Set(snapshot.nodes.lazy.filter { $0.state == .up }.map(\.identity))
-        note(up, snapshot.shards, at: now)
+        note(up, snapshot, at: now)
         let dead = up.intersection(judgement.silent.union(judgement.expired)).subtracting([node])
         let stalled = Set(
-            snapshot.shards.compactMap { shard in
-                if let move = moves[shard.id], now - move.since >= timings.moverPatience { shard.owner } else { nil }
+            moves.compactMap { place, move in
+                now - move.since >= timings.moverPatience ? snapshot.holder(of: place) : nil
             })
         let living = up.subtracting(dead)
         // This node is alive and can be given shards even when nobody is heard: someone must have them.
-        let heirs = living.intersection(judgement.ready.union([node])).subtracting(stalled)
+        let ready = living.intersection(judgement.ready.union([node])).subtracting(stalled)
+        let heirs = snapshot.heirs(among: ready)
         // A leader that stalls fences itself, and comes back like any other.
         if let victim = dead.union(stalled.intersection(up)).min(by: { $0.name < $1.name }) {
             let rest = living.subtracting([victim])
-            let placements = Placement(nodes: Array(heirs)).repairs(of: snapshot.shards, owners: rest)
+            let placements = Placement(nodes: heirs).repairs(of: snapshot.shards, owners: rest)
             let reason: DeathReason =
                 judgement.silent.contains(victim) ? .silent : judgement.expired.contains(victim) ? .leaseExpired : .moveStalled
             return .declareDead(victim, reason, placements)
         }
-        let placement = Placement(nodes: Array(heirs))
-        let repairs = placement.repairs(of: snapshot.shards, owners: living)
+        let repairs = Placement(nodes: heirs).repairs(of: snapshot.shards, owners: living)
         if !repairs.isEmpty { return .repair(repairs) }
-        // Moves are for quiet times: everybody is well and heard, and no one has come or gone just now.
-        guard judgement.isCalm, heirs == up, now - membersChangedAt >= timings.joinSettling else { return nil }
-        let planned = placement.moves(of: snapshot.shards, limit: timings.maximumMoves)
-        if !planned.isEmpty { return .move(planned) }
-        if moves.isEmpty { idle = (snapshot.version, judgement) }
-        return nil
+        if let duty = operate(snapshot, surroundings, ready: ready, at: now) { return duty }
+        // Evening out is for quiet times: everybody is well and heard, and no one has come or gone just now.
+        guard judgement.isCalm, ready == up, now - membersChangedAt >= timings.joinSettling else { return nil }
+        if let duty = evenOut(snapshot, surroundings) { return duty }
+        if moves.isEmpty, snapshot.operations.isEmpty { idle = (snapshot.version, judgement) }
+        return balanceLoads(snapshot, surroundings, at: now)
+    }
+
+    /// The next step of what is wished. Nothing begins to move while somebody is in doubt, but what has come about is noted.
+    private func operate(
+        _ snapshot: ClusterSnapshot, _ surroundings: Surroundings, ready: Set<NodeIdentity>, at now: Duration
+    ) -> Duty? {
+        guard !snapshot.operations.isEmpty || !snapshot.pins.isEmpty else { return nil }
+        let isOpen = Set(snapshot.nodes.filter { $0.use == .open }.map(\.identity))
+        let steps = OperationSteps(
+            snapshot: snapshot, timings: timings, heirs: ready.intersection(isOpen).sorted { $0.name < $1.name },
+            reports: surroundings.loads.reports, now: surroundings.databaseTime,
+            slowMoves: moves.filter { now - $0.value.since >= .seconds(2) }.keys.sorted { "\($0)" < "\($1)" })
+        if surroundings.judgement.isCalm {
+            let pins = steps.pinMoves()
+            if !pins.isEmpty { return .movePins(pins) }
+            let handOffs = steps.handOffs()
+            if !handOffs.isEmpty { return .move(handOffs) }
+        }
+        return steps.note().map { .note($0.id, $0.progress, $0.end) }
+    }
+
+    private func evenOut(_ snapshot: ClusterSnapshot, _ surroundings: Surroundings) -> Duty? {
+        guard !isRebalancing(snapshot), moves.isEmpty else { return nil }
+        let planner = RebalancePlanner(
+            snapshot, reports: surroundings.loads.reports, now: surroundings.databaseTime)
+        guard planner.hasPoorNode else { return nil }
+        let plan = planner.evenOut(id: PlanID(high: 0, low: 0))
+        return plan.moves.isEmpty ? nil : .beginRebalance(plan, .nodeJoined)
+    }
+
+    private mutating func balanceLoads(
+        _ snapshot: ClusterSnapshot, _ surroundings: Surroundings, at now: Duration
+    ) -> Duty? {
+        guard surroundings.balancesLoads, now >= nextLoadCheck, now - membersChangedAt >= timings.loadSettling,
+            snapshot.operations.isEmpty, moves.isEmpty, surroundings.judgement.isCalm
+        else { return nil }
+        nextLoadCheck = now + timings.loadCheckInterval
+        let up = snapshot.nodes.filter { $0.state == .up }.map(\.identity)
+        guard let reports = surroundings.loads.fresh(up, maximumAge: timings.loadInterval * 2, at: now) else { return nil }
+        let planner = RebalancePlanner(snapshot, reports: reports, now: surroundings.databaseTime)
+        let plan = planner.rebalance(.automatic, id: PlanID(high: 0, low: 0))
+        return plan.moves.isEmpty ? nil : .beginRebalance(plan, .loadImbalance)
+    }
+
+    private func isRebalancing(_ snapshot: ClusterSnapshot) -> Bool {
+        snapshot.operations.contains { $0.kind == .rebalance }
     }
 
     /// Remembers since when each move and the present set of nodes has been seen.
-    private mutating func note(_ up: Set<NodeIdentity>, _ shards: [ShardRecord], at now: Duration) {
+    private mutating func note(_ up: Set<NodeIdentity>, _ snapshot: ClusterSnapshot, at now: Duration) {
         if up != members {
             members = up
             membersChangedAt = now
         }
-        var moving: [ShardID: Move] = [:]
-        for shard in shards {
-            guard let target = shard.target, shard.owner != nil else { continue }
-            if let known = moves[shard.id], known.epoch == shard.epoch, known.target == target {
-                moving[shard.id] = known
+        var moving: [Place: Move] = [:]
+        func see(_ place: Place, _ epoch: Epoch, _ target: NodeIdentity?) {
+            if let known = moves[place], known.epoch == epoch, known.target == target {
+                moving[place] = known
             } else {
-                moving[shard.id] = Move(epoch: shard.epoch, target: target, since: now)
+                moving[place] = Move(epoch: epoch, target: target, since: now)
             }
         }
+        for shard in snapshot.shards {
+            if let target = shard.target, shard.owner != nil { see(.shard(shard.id), shard.epoch, target) }
+        }
+        for pin in snapshot.pins where pin.isMoving { see(.actor(pin.actor), pin.epoch, pin.target) }
         moves = moving
+    }
+}
+
+extension ClusterSnapshot {
+    /// Who has to release the place.
+    func holder(of place: Place) -> NodeIdentity? {
+        switch place {
+        case .shard(let shard): return shards[shard.tableIndex].owner
+        case .actor(let actor):
+            guard let pin = pins.first(where: { $0.actor == actor }) else { return nil }
+            return pin.owner ?? shards[actor.shard.tableIndex].owner
+        }
+    }
+
+    /// Those of `nodes` that may be given shards which have no owner: the open ones; where there are none, those that are better
+    /// than nobody.
+    func heirs(among nodes: Set<NodeIdentity>) -> [NodeIdentity] {
+        let records = self.nodes.filter { $0.state == .up && nodes.contains($0.identity) }
+        for uses in [[NodeUse.open], [.cordoned], [.draining, .drained]] {
+            let heirs = records.filter { uses.contains($0.use) }.map(\.identity)
+            if !heirs.isEmpty { return heirs }
+        }
+        return []
     }
 }

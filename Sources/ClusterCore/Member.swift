@@ -10,6 +10,8 @@ struct Member: Sendable {
     /// The process that took this node's name, where one did.
     private(set) var successor: NodeIdentity?
     var store: StoreHealth
+    /// What the nodes say of their work.
+    private(set) var loads = LoadBook()
 
     private let timings: ClusterTimings
     private var duties: LeaderDuties
@@ -144,10 +146,18 @@ struct Member: Sendable {
         guard !isDutyRunning, !isLoading, !isLoadWanted, now - registeredAt >= timings.joinSettling, let snapshot,
             let term = leader.term(at: now), now >= nextDuty || snapshot.version != lastDutyVersion
         else { return }
-        guard let duty = duties.next(snapshot, by: identity, judgement: judgement(snapshot, at: now), at: now) else { return }
+        guard let duty = duties.next(snapshot, by: identity, in: surroundings(snapshot, at: now), at: now) else { return }
         isDutyRunning = true
         lastDutyVersion = snapshot.version
         actions.append(.perform(identity, duty, term: term))
+    }
+
+    private func surroundings(_ snapshot: ClusterSnapshot, at now: Duration) -> LeaderDuties.Surroundings {
+        var surroundings = LeaderDuties.Surroundings(
+            judgement(snapshot, at: now), databaseTime: snapshot.time + (now - snapshotAt))
+        surroundings.loads = loads
+        surroundings.balancesLoads = timings.balancesLoads
+        return surroundings
     }
 
     private func judgement(_ snapshot: ClusterSnapshot, at now: Duration) -> LeaderDuties.Judgement {
@@ -190,6 +200,8 @@ struct Member: Sendable {
         detector.heard(from: heartbeat.node, at: now)
         return received(hint: heartbeat.viewVersion, at: now)
     }
+
+    mutating func received(_ report: LoadReport, at now: Duration) { loads.received(report, at: now) }
 
     mutating func received(hint version: Int64, at now: Duration) -> [MembershipAction] {
         guard version > view?.version ?? 0 else { return [] }
@@ -256,9 +268,10 @@ struct Member: Sendable {
         detector.watch(view.nodes.map(\.identity).filter { $0 != identity }, at: now)
         if let term = leader.term(at: now), new.leader != identity.incarnation, new.leaderTerm > term { leader.resign() }
         actions.append(.publish(view))
-        let moving = view.table.records.filter { $0.owner == identity && $0.target != nil }
-        let fresh = moving.filter { releasing[.shard($0.id)] != $0.epoch }.map { Place.shard($0.id) }
-        releasing = Dictionary(moving.map { (.shard($0.id), $0.epoch) }, uniquingKeysWith: { first, _ in first })
+        loads.forget(except: Set(new.nodes.filter { $0.state == .up }.map(\.identity.incarnation)))
+        let moving = view.table.moving(from: identity)
+        let fresh = moving.filter { releasing[$0.place] != $0.epoch }.map(\.place)
+        releasing = Dictionary(moving.map { ($0.place, $0.epoch) }, uniquingKeysWith: { first, _ in first })
         releasesToRetry.removeAll { releasing[$0] == nil }
         if !fresh.isEmpty { actions.append(.release(identity, fresh)) }
     }

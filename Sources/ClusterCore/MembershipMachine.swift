@@ -37,6 +37,7 @@ public struct MembershipMachine: Sendable {
     public func leaseAge(at now: Duration) -> Duration? { member?.lease.age(at: now) }
     public var suspects: Set<NodeIdentity> { member?.detector.suspects ?? [] }
     public func isLeading(at now: Duration) -> Bool { member?.leader.term(at: now) != nil }
+    public var loads: LoadBook { member?.loads ?? LoadBook() }
     public var isEnded: Bool { if case .ended = state { true } else { false } }
 
     private var member: Member? { if case .member(let member) = state { member } else { nil } }
@@ -104,6 +105,14 @@ public struct MembershipMachine: Sendable {
 
     public mutating func received(_ heartbeat: Heartbeat, at now: Duration) -> [MembershipAction] {
         update(at: now) { $0.received(heartbeat, at: now) }
+    }
+
+    /// What a node says of its work; this node's own too.
+    public mutating func received(_ report: LoadReport, at now: Duration) {
+        guard case .member(var member) = state else { return }
+        state = .outside
+        member.received(report, at: now)
+        state = .member(member)
     }
 
     public mutating func received(hint version: Int64, at now: Duration) -> [MembershipAction] {

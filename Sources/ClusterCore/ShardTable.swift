@@ -64,6 +64,14 @@ public struct ShardTable: Hashable, Sendable {
         }
     }
 
+    /// What `node` has to hand over now, under which epoch.
+    func moving(from node: NodeIdentity) -> [(place: Place, epoch: Epoch)] {
+        let shards = records.filter { $0.owner == node && $0.target != nil }.map { (place: Place.shard($0.id), epoch: $0.epoch) }
+        if pins.isEmpty { return shards }
+        let actors = pins.values.filter { $0.isMoving && owner(of: $0.actor) == node }
+        return actors.map { (place: Place.actor($0.actor), epoch: $0.epoch) } + shards
+    }
+
     /// Everything that `node` would have to hand over to be empty.
     public func places(ownedBy node: NodeIdentity) -> [Place] {
         shards(ownedBy: node).map { .shard($0) } + pins.values.filter { $0.owner == node }.map { .actor($0.actor) }

@@ -20,4 +20,11 @@ public protocol ClusterDelegate: AnyObject, Sendable {
     /// when a later view has them here under another epoch, or without the target that they had: the move was called off.
     /// May be asked again for places that are quiet already.
     func quiesce(_ places: [Place]) async
+
+    /// What this node has to do, for the plans of the leader; nil where it does not know. Asked beside the calls above.
+    func loadSample() async -> LoadReport?
+}
+
+extension ClusterDelegate {
+    public func loadSample() async -> LoadReport? { nil }
 }

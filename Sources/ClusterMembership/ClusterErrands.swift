@@ -71,10 +71,23 @@ final class ClusterErrands: Sendable {
             case .declareDead(let victim, _, let placements):
                 try await node.store.declareDead(victim.incarnation, placements: placements, term: term)
             case .repair(let placements), .move(let placements): try await node.store.place(placements, term: term)
+            case .movePins(let placements): try await node.store.move(placements, term: term)
+            case .note(let id, let progress, let end):
+                try await node.operations.note(progress, of: id, end: end, term: term)
+            case .beginRebalance(let plan, let reason): try await Self.begin(plan, reason, node)
             }
         } end: { outcome, _ in
             .performed(identity, duty, outcome)
         }
+    }
+
+    /// A view that has gone on, or an operator's rebalance, is no reason to doubt the leadership.
+    private static func begin(
+        _ plan: RebalancePlan, _ reason: LeaderDuties.RebalanceReason, _ node: ClusterNode
+    ) async throws(StoreError) -> Bool {
+        _ = try await node.operations.beginRebalance(
+            plan, maxConcurrentMoves: node.options.timings.maximumHandOffs, reason: reason.rawValue, by: "cluster")
+        return true
     }
 
     func release(_ places: [Place], closedFor: Duration, by identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
@@ -83,6 +96,10 @@ final class ClusterErrands: Sendable {
         } end: { outcome, _ in
             .released(identity, places, outcome)
         }
+    }
+
+    func sampleLoad(of delegate: any ClusterDelegate, _ identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
+        run(in: &group) { _ in .loadSampled(identity, await delegate.loadSample()) }
     }
 
     /// Tried twice: without it the others must find out by themselves.

@@ -10,6 +10,7 @@ enum ClusterEvent: Sendable {
     // From others, through the bus: dropped when too many wait.
     case heartbeat([UInt8])
     case hint([UInt8])
+    case load([UInt8])
     case probed(reply: @Sendable ([UInt8]) -> Void)
     case bus(BusEvent)
 
@@ -25,6 +26,8 @@ enum ClusterEvent: Sendable {
     case quiesced(NodeIdentity, [Place], since: Duration)
     case released(NodeIdentity, [Place], StoreOutcome<Void>)
     case probeEnded(NodeIdentity, of: NodeIdentity, answered: Bool)
+
+    case loadSampled(NodeIdentity, LoadReport?)
 
     // From the owner of the node.
     case refresh

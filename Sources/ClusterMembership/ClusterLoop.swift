@@ -16,6 +16,8 @@ final class ClusterLoop {
     private var isLeaving = false
     private var isRefreshDue = false
     private var hasEnded = false
+    private var isSampling = false
+    private var nextSample = Duration.zero
     private var probeSubscription: (any BusSubscription)?
     /// Ends of errands that came while frozen.
     private var held: [ClusterEvent] = []
@@ -90,13 +92,26 @@ final class ClusterLoop {
         for event: ClusterEvent, at now: Duration, _ group: inout DiscardingTaskGroup
     ) -> [MembershipAction] {
         switch event {
-        case .tick: return noticeBus(at: now) + refresh(at: now) + machine.tick(at: now)
+        case .tick:
+            sampleLoad(at: now, &group)
+            return noticeBus(at: now) + refresh(at: now) + machine.tick(at: now)
         case .heartbeat(let bytes):
             guard let heartbeat = ClusterWire.heartbeat(bytes) else { return malformed() }
             return machine.received(heartbeat, at: now)
         case .hint(let bytes):
             guard let version = ClusterWire.viewVersion(bytes) else { return malformed() }
             return machine.received(hint: version, at: now)
+        case .load(let bytes):
+            guard let report = ClusterWire.load(bytes) else { return malformed() }
+            received(report, at: now)
+            return []
+        case .loadSampled(let identity, let report):
+            isSampling = false
+            guard let report, identity == machine.identity else { return [] }
+            publish(ClusterWire.encode(report), to: ClusterSubject.load)
+            // The bus may be away, and this node's own word need not cross it.
+            received(report, at: now)
+            return []
         case .probed(let reply):
             reply([1])
             return []
@@ -162,6 +177,18 @@ final class ClusterLoop {
         isRefreshDue = false
         node.isRefreshWanted.store(false, ordering: .relaxed)
         return machine.received(hint: .max, at: now)
+    }
+
+    private func sampleLoad(at now: Duration, _ group: inout DiscardingTaskGroup) {
+        guard !isSampling, now >= nextSample, let identity = machine.identity, machine.view != nil else { return }
+        isSampling = true
+        nextSample = now + node.options.timings.loadInterval
+        errands.sampleLoad(of: delegate, identity, in: &group)
+    }
+
+    private func received(_ report: LoadReport, at now: Duration) {
+        machine.received(report, at: now)
+        node.shared.withLock { $0.loads = machine.loads }
     }
 
     private func malformed() -> [MembershipAction] {
@@ -276,6 +303,12 @@ final class ClusterLoop {
                 "declared a node dead",
                 [.node: victim.name, .incarnation: victim.incarnation, .reason: reason.rawValue, .count: placements.count])
         case .repair(let placements): node.logger.info("placed shards", [.count: placements.count])
+        case .movePins(let pins): node.logger.info("moving pinned actors", [.count: pins.count])
+        case .note(_, _, let end?):
+            node.logger.info("an operation has ended", [.reason: end.reason ?? end.state.rawValue])
+        case .note(_, _, nil): break
+        case .beginRebalance(let plan, let reason):
+            node.logger.info("evening out", [.reason: reason.rawValue, .count: plan.moves.count])
         case .move(let placements): node.logger.info("moving shards", [.count: placements.count])
         }
     }
@@ -286,6 +319,7 @@ final class ClusterLoop {
         node.setServing(until: machine.servingDeadline, leaseAge: machine.leaseAge(at: now), at: now)
         setServing(now)
         node.metrics.suspects.set(machine.suspects.count)
+        node.shared.withLock { $0.suspects = machine.suspects }
         let isLeading = machine.isLeading(at: now)
         node.metrics.isLeader.set(isLeading ? 1 : 0)
         if isLeading != wasLeading {
@@ -310,9 +344,10 @@ extension ClusterEvent {
     fileprivate var isEndOfErrand: Bool {
         switch self {
         case .registered, .registrationFailed, .announced, .renewed, .polled, .loaded, .led, .performed, .quiesced, .released,
+            .loadSampled,
             .probeEnded, .quiescedToLeave, .left, .thaw:
             true
-        case .tick, .heartbeat, .hint, .probed, .bus, .refresh, .leave: false
+        case .tick, .heartbeat, .hint, .load, .probed, .bus, .refresh, .leave: false
         }
     }
 }

@@ -13,6 +13,7 @@ public final class ClusterNode: Service {
     public let name = "cluster"
     let options: ClusterNodeOptions
     let store: any ClusterStore
+    let operations: any OperationStore
     let bus: any MessageBus
     let clock: any Clock<Duration>
     let time: ElapsedTime
@@ -38,6 +39,8 @@ public final class ClusterNode: Service {
         var delegate: (any ClusterDelegate)?
         var identity: NodeIdentity?
         var view: ClusterView?
+        var loads = LoadBook()
+        var suspects: Set<NodeIdentity> = []
         var hasJoined = false
         var end: ClusterError?
         var waiters: [CheckedContinuation<ClusterError?, Never>] = []
@@ -49,13 +52,14 @@ public final class ClusterNode: Service {
     ///   - makeIncarnation: a new one at each call, greater than those before.
     ///   - onDisplaced: another process has registered this node's name; this one serves no more and should end.
     public init(
-        _ options: ClusterNodeOptions, store: any ClusterStore, bus: any MessageBus,
+        _ options: ClusterNodeOptions, store: any ClusterStore, operations: any OperationStore, bus: any MessageBus,
         clock: any Clock<Duration> = ContinuousClock(),
         makeIncarnation: @escaping @Sendable () -> IncarnationID = { .make() },
         onDisplaced: @escaping @Sendable (ClusterError) -> Void = { _ in }, logger: Logger, metrics: Metrics
     ) {
         self.options = options
         self.store = store
+        self.operations = operations
         self.bus = bus
         self.clock = clock
         self.makeIncarnation = makeIncarnation
@@ -84,6 +88,15 @@ public final class ClusterNode: Service {
 
     /// The newest view that was loaded; the delegate may not have seen it yet.
     public var currentView: ClusterView? { shared.withLock { $0.view } }
+
+    /// What the nodes say of their work, and how long ago they said it.
+    public var loads: [IncarnationID: (report: LoadReport, age: Duration)] {
+        let now = time.now()
+        return shared.withLock { $0.loads.entries }.mapValues { ($0.report, now - $0.at) }
+    }
+
+    /// Nodes that are silent on the bus, as this one hears it.
+    public var suspects: Set<NodeIdentity> { shared.withLock { $0.suspects } }
 
     public var liveNodes: [NodeRecord] { currentView?.nodes ?? [] }
 
@@ -154,6 +167,7 @@ public final class ClusterNode: Service {
         bus.observe { [weak self] event in self?.offer(.bus(event)) }
         return [
             try bus.subscribe(to: ClusterSubject.heartbeat) { [weak self] in self?.offer(.heartbeat($0.payload)) },
+            try bus.subscribe(to: ClusterSubject.load) { [weak self] in self?.offer(.load($0.payload)) },
             try bus.subscribe(to: ClusterSubject.view) { [weak self] in self?.offer(.hint($0.payload)) },
         ]
     }

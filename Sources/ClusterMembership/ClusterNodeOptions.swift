@@ -57,6 +57,7 @@ public struct ClusterError: Error, Hashable, Sendable, CustomStringConvertible {
 
 enum ClusterSubject {
     static let heartbeat = Subject("roost", "v1", "cluster", "heartbeat")
+    static let load = Subject("roost", "v1", "cluster", "load")
     static let view = Subject("roost", "v1", "cluster", "view")
 
     static func probe(_ node: NodeIdentity) -> Subject {

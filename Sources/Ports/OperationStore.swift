@@ -51,16 +51,6 @@ public protocol OperationStore: Sendable {
 
 public enum OperationChange: String, Hashable, Sendable, CaseIterable { case pause, resume, cancel }
 
-public struct OperationEnd: Hashable, Sendable {
-    public let state: OperationRecord.State
-    public let reason: String?
-
-    public init(_ state: OperationRecord.State, reason: String? = nil) {
-        self.state = state
-        self.reason = reason
-    }
-}
-
 public enum OperationOutcome: Hashable, Sendable {
     case operation(OperationRecord)
     /// No node, plan or operation of that name.

@@ -81,6 +81,17 @@ public struct OperationProgress: Hashable, Sendable {
     }
 }
 
+/// How an operation came to its end.
+public struct OperationEnd: Hashable, Sendable {
+    public let state: OperationRecord.State
+    public let reason: String?
+
+    public init(_ state: OperationRecord.State, reason: String? = nil) {
+        self.state = state
+        self.reason = reason
+    }
+}
+
 /// One move of a plan.
 public struct PlannedMove: Hashable, Sendable {
     public let place: Place

@@ -84,7 +84,7 @@ final class Node: Sendable {
         // Membership.
         let membership = ClusterNode(
             NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool),
-            bus: bus,
+            operations: PostgresOperationStore(pool: pool), bus: bus,
             onDisplaced: { error in failure.withLock { $0 }?.fail("cluster", error) }, logger: logger, metrics: metrics)
         membership.attach(ClusterBridge(chat: chat, registry: registry, watches: watches, logger: logger.labelled("cluster")))
         links.connect(watches: watches, signals: signalHandler, refreshView: { membership.refreshView() })

@@ -108,6 +108,13 @@ final class Simulation {
         .milliseconds(Int.random(in: milliseconds, using: &random))
     }
 
+    private func begin(_ plan: RebalancePlan, _ reason: LeaderDuties.RebalanceReason) -> Bool {
+        _ = store.tables.beginRebalance(
+            OperationID(at: store.time.wall, using: &random), plan, maxConcurrentMoves: timings.maximumHandOffs,
+            reason: reason.rawValue, by: "cluster", at: store.time)
+        return true
+    }
+
     // MARK: Processes
 
     func start(_ name: String) {
@@ -228,6 +235,9 @@ final class Simulation {
                     switch duty {
                     case .declareDead(let victim, _, let placements): self.store.declareDead(victim, placements, term: term)
                     case .repair(let placements), .move(let placements): self.store.place(placements, term: term)
+                    case .movePins(let pins): self.store.move(pins, term: term)
+                    case .note(let id, let progress, let end): self.store.note(progress, of: id, end: end, term: term)
+                    case .beginRebalance(let plan, let reason): self.begin(plan, reason)
                     }
                 return { report { $0.dutyEnded(identity, .success(isAccepted), at: self.now) } }
             }

@@ -205,7 +205,9 @@ import Testing
         let cluster = TestCluster()
         var options = ClusterNodeOptions(name: "a.b", url: "", adminURL: "", version: "1", lanes: 0)
         options.timings.tick = .zero
-        let node = ClusterNode(options, store: cluster.store, bus: DirectBus(cluster.hub), logger: .silent, metrics: .init())
+        let node = ClusterNode(
+            options, store: cluster.store, operations: cluster.store, bus: DirectBus(cluster.hub), logger: .silent,
+            metrics: .init())
         node.attach(Witness(clock: cluster.clock))
         await #expect { try await node.start() } throws: { error in
             guard let error = error as? ClusterError, error.code == .badOptions else { return false }

@@ -1,4 +1,5 @@
 import ClusterCore
+import MemoryAdapters
 import Ports
 import RoostModel
 import Runtime
@@ -9,7 +10,7 @@ import Testing
 @testable import ClusterMembership
 
 /// The cluster's store in memory, whose database clock is a manual one, and which can be away.
-final class TestStore: ClusterStore {
+final class TestStore: ClusterStore, OperationStore {
     struct State {
         var store = SimulatedClusterStore()
         var isUp = true
@@ -56,11 +57,68 @@ final class TestStore: ClusterStore {
         try ask { store, _ in store.place(placements, term: term) }
     }
 
-    func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool { true }
+    func move(_ pins: [PinPlacement], term: Int64) async throws(StoreError) -> Bool {
+        try ask { store, _ in store.move(pins, term: term) }
+    }
 
     func release(_ places: [Place], by owner: NodeIdentity, closedFor: Duration) async throws(StoreError) {
         try ask { store, _ in store.release(places, by: owner) }
     }
+}
+
+/// Operators' wishes in the same tables.
+extension TestStore {
+    private func act<Value: Sendable>(_ work: (inout ClusterTables, DatabaseTime) -> Value) throws(StoreError) -> Value {
+        try ask { store, now in
+            store.advance(to: now)
+            let time = store.time
+            return work(&store.tables, time)
+        }
+    }
+
+    func setUse(_ use: NodeUse, of node: String, by name: String) async throws(StoreError) -> Bool {
+        try act { $0.setUse(use, of: node, at: $1) }
+    }
+
+    func beginDrain(of node: String, timeout: Duration?, by name: String) async throws(StoreError) -> OperationOutcome {
+        try act { $0.beginDrain(.make(), of: node, timeout: timeout, by: name, at: $1) }
+    }
+
+    func endDrain(of node: NodeIdentity) async throws(StoreError) -> Bool { try act { $0.endDrain(of: node, at: $1) } }
+    func save(_ plan: RebalancePlan) async throws(StoreError) { try act { tables, _ in tables.save(plan) } }
+    func plan(_ id: PlanID) async throws(StoreError) -> RebalancePlan? { try act { tables, _ in [tables.plan(id)] }[0] }
+
+    func beginRebalance(_ plan: RebalancePlan, maxConcurrentMoves: Int, reason: String?, by name: String)
+        async throws(StoreError) -> OperationOutcome
+    {
+        try act {
+            $0.beginRebalance(.make(), plan, maxConcurrentMoves: maxConcurrentMoves, reason: reason, by: name, at: $1)
+        }
+    }
+
+    func pin(_ actor: ActorAddress, to node: String, by name: String) async throws(StoreError) -> OperationOutcome {
+        try act { $0.pin(.make(), actor, to: node, by: name, at: $1) }
+    }
+
+    func unpin(_ actor: ActorAddress, by name: String) async throws(StoreError) -> OperationRecord? {
+        try act { [$0.unpin(.make(), actor, by: name, at: $1)] }[0]
+    }
+
+    func operations(cursor: String?, limit: Int) async throws(StoreError) -> Page<OperationRecord> {
+        try act { Page(items: $0.snapshot(at: $1).operations, nextCursor: nil) }
+    }
+
+    func operation(_ id: OperationID) async throws(StoreError) -> OperationRecord? {
+        try act { tables, _ in [tables.operation(id)] }[0]
+    }
+
+    func change(_ id: OperationID, _ change: OperationChange, by name: String) async throws(StoreError) -> OperationOutcome {
+        try act { $0.change(id, change, at: $1) }
+    }
+
+    func note(
+        _ progress: OperationProgress, of id: OperationID, end: OperationEnd?, term: Int64
+    ) async throws(StoreError) -> Bool { try act { $0.note(progress, of: id, end: end, term: term, at: $1) } }
 }
 
 /// Writes down what it is told.
@@ -140,7 +198,7 @@ final class TestCluster {
             let metrics = Metrics()
             let (lives, displaced) = (lives, displaced)
             let node = ClusterNode(
-                options, store: store, bus: bus, clock: clock,
+                options, store: store, operations: store, bus: bus, clock: clock,
                 makeIncarnation: {
                     let life = lives.withLock { life in
                         life += 1

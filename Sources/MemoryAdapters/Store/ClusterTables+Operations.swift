@@ -122,6 +122,8 @@ extension ClusterTables {
         }
     }
 
+    public func operation(_ id: OperationID) -> OperationRecord? { operations[id] }
+
     public mutating func change(_ id: OperationID, _ change: OperationChange, at time: DatabaseTime) -> OperationOutcome {
         guard let operation = operations[id] else { return .notFound }
         guard !operation.state.isEnd else { return .conflict }
