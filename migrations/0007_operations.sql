@@ -16,6 +16,8 @@ ALTER TABLE shards
 CREATE TABLE actor_pins (
     kind      smallint NOT NULL,
     id        uuid NOT NULL,
+    -- The number of its shard.
+    shard     smallint NOT NULL,
     -- The name of the node where it is wanted; null while it is on its way back to its shard, after which the row goes.
     node      text COLLATE "C",
     -- Null while it lives with its shard.
@@ -28,6 +30,15 @@ CREATE TABLE actor_pins (
     operation uuid,
     PRIMARY KEY (kind, id)
 );
+
+-- What presence tells is ordered by the epochs of shard and pin together, which must not fall when the pin goes.
+CREATE FUNCTION keep_epoch() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE shards SET epoch = epoch + OLD.epoch + 1 WHERE kind = OLD.kind AND number = OLD.shard;
+    RETURN NULL;
+END $$;
+
+CREATE TRIGGER keep_epoch AFTER DELETE ON actor_pins FOR EACH ROW WHEN (OLD.kind = 1 AND OLD.epoch > 0) EXECUTE FUNCTION keep_epoch();
 
 -- Drains, rebalances and pins. The leader carries them out; any leader can go on with them.
 CREATE TABLE operations (
@@ -229,9 +240,9 @@ BEGIN
     RETURN true;
 END $$;
 
--- The owner hands over what moves. `pin_shards` are the numbers of the pinned actors' shards, whose owner holds an actor that lives there.
+-- The owner hands over what moves. An actor that lives with its shard is the shard's owner's to give.
 CREATE FUNCTION release_places(
-    releasing uuid, kinds smallint[], numbers smallint[], pin_kinds smallint[], pin_ids uuid[], pin_shards smallint[],
+    releasing uuid, kinds smallint[], numbers smallint[], pin_kinds smallint[], pin_ids uuid[],
     closed_milliseconds float8
 ) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
@@ -246,9 +257,9 @@ BEGIN
     -- Actors first: one that lives with a shard which moves in the same call is still this owner's to give.
     WITH released AS (
         UPDATE actor_pins p SET owner = p.target, epoch = p.epoch + 1, is_moving = false, target = NULL, since = moment
-            FROM unnest(pin_kinds, pin_ids, pin_shards) AS w(kind, id, shard)
-            LEFT JOIN shards s ON s.kind = w.kind AND s.number = w.shard
-            WHERE p.kind = w.kind AND p.id = w.id AND p.is_moving AND COALESCE(p.owner, s.owner) = releasing
+            FROM unnest(pin_kinds, pin_ids) AS w(kind, id)
+            WHERE p.kind = w.kind AND p.id = w.id AND p.is_moving
+                AND COALESCE(p.owner, (SELECT s.owner FROM shards s WHERE s.kind = p.kind AND s.number = p.shard)) = releasing
             RETURNING p.operation
     )
     SELECT ended || array_agg(operation), count(*) > 0 INTO ended, is_changed FROM released;
@@ -266,7 +277,7 @@ BEGIN
 END $$;
 
 CREATE OR REPLACE FUNCTION release_shards(releasing uuid, kinds smallint[], numbers smallint[]) RETURNS void LANGUAGE sql AS $$
-    SELECT release_places(releasing, kinds, numbers, '{}', '{}', '{}', 0)
+    SELECT release_places(releasing, kinds, numbers, '{}', '{}', 0)
 $$;
 
 -- What operators do. Answers: 0 done, 1 there is no such thing, 2 it is in the way of something, 3 the plan is of an older view.
@@ -342,8 +353,9 @@ BEGIN
     RETURN 0;
 END $$;
 
-CREATE FUNCTION pin_actor(new_id uuid, pin_kind smallint, pin_id uuid, node_name text, pin_limit bigint, operator_name text)
-RETURNS smallint LANGUAGE plpgsql AS $$
+CREATE FUNCTION pin_actor(
+    new_id uuid, pin_kind smallint, pin_id uuid, pin_shard smallint, node_name text, pin_limit bigint, operator_name text
+) RETURNS smallint LANGUAGE plpgsql AS $$
 BEGIN
     PERFORM 1 FROM cluster_state FOR UPDATE;
     IF NOT EXISTS (SELECT FROM cluster_nodes WHERE name = node_name) THEN RETURN 1; END IF;
@@ -353,7 +365,8 @@ BEGIN
         WHERE kind = 'pin' AND actor_kind = pin_kind AND actor_id = pin_id AND ended_at IS NULL;
     INSERT INTO operations (id, kind, state, node, actor_kind, actor_id, started_at, started_by, moves_planned)
         VALUES (new_id, 'pin', 'running', node_name, pin_kind, pin_id, clock_timestamp(), operator_name, 1);
-    INSERT INTO actor_pins (kind, id, node, since, operation) VALUES (pin_kind, pin_id, node_name, clock_timestamp(), new_id)
+    INSERT INTO actor_pins (kind, id, shard, node, since, operation)
+        VALUES (pin_kind, pin_id, pin_shard, node_name, clock_timestamp(), new_id)
         ON CONFLICT (kind, id) DO UPDATE SET node = EXCLUDED.node, operation = EXCLUDED.operation;
     PERFORM note_operator(operator_name, 'actor.pin', CASE pin_kind WHEN 0 THEN 'conversation/' ELSE 'presence/' END || pin_id);
     UPDATE cluster_state SET version = version + 1;

@@ -99,9 +99,9 @@ public final class RoostActorSystem: @unchecked Sendable {
         for lane in lanes { lane.loop.execute { lane.routingChanged() } }
     }
 
-    /// Stops admission to `shards` on this node, and returns when their actors have finished and answered.
-    public func close(_ shards: Set<ShardID>) async {
-        await onEachLane { lane, done in lane.close(shards, done) }
+    /// Stops admission to `places` on this node, and returns when their actors have finished and answered.
+    public func close(_ places: Set<Place>) async {
+        await onEachLane { lane, done in lane.close(places, done) }
     }
 
     public func busChanged(_ event: BusEvent) {

@@ -55,7 +55,7 @@ public final class Endpoint: @unchecked Sendable {
     ) {
         let call = PendingCall(address: address, verb: verb, payload: payload, completion: completion)
         let deadline = (MonotonicTime.now + timeout).nanoseconds
-        switch queue.submit(call, to: address, deadline: deadline, probing: !confirmed.contains(address.shard)) {
+        switch queue.submit(call, to: address, deadline: deadline, probing: !isConfirmed(address)) {
         case .send(let id): send(id, call)
         case .held: break
         case .full:
@@ -93,10 +93,26 @@ public final class Endpoint: @unchecked Sendable {
 
     /// Shards whose owner has answered us since it became one: commands to them need not go one by one.
     private var confirmed: Set<ShardID> = []
+    /// The same of actors that live apart from their shards.
+    private var confirmedPins: Set<ActorAddress> = []
+
+    private func isConfirmed(_ address: ActorAddress) -> Bool {
+        switch routing.table.place(of: address) {
+        case .shard(let shard): confirmed.contains(shard)
+        case .actor: confirmedPins.contains(address)
+        }
+    }
+
+    private func confirm(_ address: ActorAddress) {
+        switch routing.table.place(of: address) {
+        case .shard(let shard): confirmed.insert(shard)
+        case .actor: confirmedPins.insert(address)
+        }
+    }
 
     /// Ends a call that the owner itself has answered.
     private func finish(_ id: UInt64, answered result: Result<[UInt8], RoostError>) {
-        if let address = queue.address(of: id) { confirmed.insert(address.shard) }
+        if let address = queue.address(of: id) { confirm(address) }
         finish(id, result)
     }
 
@@ -110,6 +126,7 @@ public final class Endpoint: @unchecked Sendable {
             system.metrics.notOwnerAnswers.increment()
             guard let address = queue.address(of: reply.id) else { return }
             confirmed.remove(address.shard)
+            confirmedPins.remove(address)
             system.routingLooksStale()
             if queue.beginRepair(of: address) { repairing.insert(address) }
             scheduleRepair()
@@ -138,7 +155,7 @@ public final class Endpoint: @unchecked Sendable {
         let addresses = repairing.filter { routing.owner(of: $0) != nil }
         repairing.subtract(addresses)
         for address in addresses {
-            let probing = !confirmed.contains(address.shard)
+            let probing = !isConfirmed(address)
             for sending in queue.resend(address, probing: probing) { send(sending.id, sending.payload) }
         }
         // An address whose calls have all expired meanwhile is let go as well.
@@ -154,6 +171,9 @@ public final class Endpoint: @unchecked Sendable {
         let old = routing
         routing = new
         confirmed = confirmed.filter { old.table.owner(of: $0) == new.table.owner(of: $0) }
+        confirmedPins = confirmedPins.filter {
+            new.table.place(of: $0) == .actor($0) && old.table.owner(of: $0) == new.table.owner(of: $0)
+        }
         courier.forget(except: new.live)
         let moved = queue.beginRepair { old.owner(of: $0) != new.owner(of: $0) }
         repairing.formUnion(moved)

@@ -16,6 +16,12 @@ public protocol HostedActor: DistributedActor where ActorSystem == RoostActorSys
     /// Asked now and then; true lets the lane drop the actor. It must have nothing in flight then.
     func mayPassivate(at now: Timestamp) -> Bool
 
+    /// What it is doing, for operators; without its routes.
+    var activity: ActorActivity { get }
+
+    /// Names of the nodes that are told of what happens in it.
+    var routes: [String] { get }
+
     /// The one distributed entry point: slow, typed, for control and inspection. Calls that carry messages go through
     /// ``receive(_:)``. The wire knows this entry by its version, not by a mangled name, so that a rename breaks no rolling upgrade.
     distributed func perform(_ request: ActorEnvelope) async throws -> ActorEnvelope

@@ -15,12 +15,14 @@ public final class Lane: @unchecked Sendable {
     private let system: RoostActorSystem
     private let wallClock: @Sendable () -> Timestamp
     private var activations: [ActorAddress: any HostedActor] = [:]
+    /// How many of them each shard has, by ``RoostModel/ShardID/tableIndex``.
+    private var awakeCounts = [Int32](repeating: 0, count: ShardID.all.count)
     private var factories: [ShardKind: Factory] = [:]
-    /// Shards that are about to move, or that a leaving node gives up: nothing is admitted for them, though the table still names
+    /// Places that are about to move, or that a leaving node gives up: nothing is admitted for them, though the table still names
     /// this node.
-    private var closed: [ShardID: Closing] = [:]
+    private var closed: [Place: Closing] = [:]
 
-    /// What the table said of a shard when it was closed.
+    /// What the table said of a place when it was closed.
     private struct Closing {
         let epoch: Epoch
         let wasMoving: Bool
@@ -46,14 +48,18 @@ public final class Lane: @unchecked Sendable {
     func deliver(_ call: InboundCall) {
         let routing = endpoint.routing
         guard routing.isServing else { return answer(call, .failure(.unavailable)) }
-        guard routing.isOwnedHere(call.address.shard),
-            closed[call.address.shard] == nil, let actor = activation(of: call.address)
+        guard routing.isOwnedHere(call.address), closed.isEmpty || isAdmitted(call.address, routing), let actor = activation(of: call.address)
         else { return answer(call, .notOwner) }
         if call.verb == CommonVerb.perform {
             system.perform(call, on: actor, lane: self)
         } else {
             Self.enter(actor, call)
         }
+    }
+
+    /// Whether neither the actor's place nor the actor itself, which may be about to leave its shard, is closed.
+    private func isAdmitted(_ address: ActorAddress, _ routing: Routing) -> Bool {
+        closed[routing.table.place(of: address)] == nil && closed[.actor(address)] == nil
     }
 
     /// Answers a call that one of this lane's actors received.
@@ -73,6 +79,7 @@ public final class Lane: @unchecked Sendable {
         guard let factory = factories[address.kind] else { return nil }
         let actor = RoostActorSystem.$activating.withValue(address) { factory(address, self) }
         activations[address] = actor
+        awakeCounts[address.shard.tableIndex] += 1
         system.metrics.activations.increment()
         return actor
     }
@@ -81,7 +88,25 @@ public final class Lane: @unchecked Sendable {
     public func existing(_ address: ActorAddress) -> (any HostedActor)? { activations[address] }
 
     /// Forgets an actor that found nothing to be; the next call makes it anew.
-    public func drop(_ address: ActorAddress) { activations[address] = nil }
+    public func drop(_ address: ActorAddress) { remove(address) }
+
+    private func remove(_ address: ActorAddress) {
+        if activations.removeValue(forKey: address) != nil { awakeCounts[address.shard.tableIndex] -= 1 }
+    }
+
+    /// Actors of the shard that are awake here, pinned ones too.
+    public func awakeCount(in shard: ShardID) -> Int { Int(awakeCounts[shard.tableIndex]) }
+
+    /// Those that are awake here.
+    public var awake: [ActorAddress] { Array(activations.keys) }
+
+    public static func activity(of actor: any HostedActor) -> ActorActivity { open(actor) }
+
+    public static func routes(of actor: any HostedActor) -> [String] { openRoutes(actor) }
+
+    private static func open(_ actor: some HostedActor) -> ActorActivity { actor.assumeIsolated { $0.activity } }
+
+    private static func openRoutes(_ actor: some HostedActor) -> [String] { actor.assumeIsolated { $0.routes } }
 
     public var activeCount: Int { activations.count }
 
@@ -100,7 +125,7 @@ public final class Lane: @unchecked Sendable {
     func sweep() {
         let now = wallClock()
         for (address, actor) in activations where Self.mayPassivate(actor, now) {
-            activations[address] = nil
+            remove(address)
             system.metrics.passivations.increment()
         }
     }
@@ -109,25 +134,26 @@ public final class Lane: @unchecked Sendable {
         actor.assumeIsolated { $0.mayPassivate(at: now) }
     }
 
-    // MARK: Shards that come and go
+    // MARK: Places that come and go
 
-    /// Stops admission to `shards` and retires their actors; `done` runs on the lane once the last one has finished.
-    func close(_ shards: Set<ShardID>, _ done: @escaping () -> Void) {
+    /// Stops admission to `places` and retires their actors; `done` runs on the lane once the last one has finished. An actor that is
+    /// pinned here stays when its shard goes, and one that is about to be pinned elsewhere goes alone.
+    func close(_ places: Set<Place>, _ done: @escaping () -> Void) {
         let table = endpoint.routing.table
-        for shard in shards {
-            closed[shard] = Closing(epoch: table.epoch(of: shard), wasMoving: table.target(of: shard) != nil)
+        for place in places {
+            closed[place] = Closing(epoch: table.epoch(of: place), wasMoving: table.isMoving(place))
         }
-        retire(where: { shards.contains($0.shard) }, done)
+        retire(where: { places.contains(table.place(of: $0)) || places.contains(.actor($0)) }, done)
     }
 
     /// Drops what this node no longer owns, and opens what it was given again or whose move was called off.
     func routingChanged() {
         let routing = endpoint.routing
-        closed = closed.filter { shard, closing in
-            let isCalledOff = closing.wasMoving && routing.table.target(of: shard) == nil
-            return routing.isOwnedHere(shard) && routing.table.epoch(of: shard) == closing.epoch && !isCalledOff
+        closed = closed.filter { place, closing in
+            let isCalledOff = closing.wasMoving && !routing.table.isMoving(place)
+            return routing.isOwnedHere(place) && routing.table.epoch(of: place) == closing.epoch && !isCalledOff
         }
-        retire(where: { !routing.isOwnedHere($0.shard) }, {})
+        retire(where: { !routing.isOwnedHere($0) }, {})
     }
 
     /// Retires every actor: this incarnation is over.
@@ -140,7 +166,7 @@ public final class Lane: @unchecked Sendable {
         guard !leaving.isEmpty else { return done() }
         let countdown = Countdown(leaving.count, done)
         for (address, actor) in leaving {
-            activations[address] = nil
+            remove(address)
             Self.retire(actor) { countdown.signal() }
         }
     }

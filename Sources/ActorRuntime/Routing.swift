@@ -22,11 +22,22 @@ public struct Routing: Sendable {
         return owner.incarnation == identity.incarnation
     }
 
+    /// Whether this node owns the actor, by its shard or apart from it.
+    public func isOwnedHere(_ address: ActorAddress) -> Bool {
+        guard let identity, let owner = table.owner(of: address) else { return false }
+        return owner.incarnation == identity.incarnation
+    }
+
+    func isOwnedHere(_ place: Place) -> Bool {
+        guard let identity, let owner = table.owner(of: place) else { return false }
+        return owner.incarnation == identity.incarnation
+    }
+
     public func isHere(_ node: NodeIdentity) -> Bool { node.incarnation == identity?.incarnation }
 
     /// The live owner of an actor; nil while its shard has none.
     public func owner(of address: ActorAddress) -> NodeIdentity? {
-        guard let owner = table.owner(of: address.shard), live.contains(owner) else { return nil }
+        guard let owner = table.owner(of: address), live.contains(owner) else { return nil }
         return owner
     }
 }

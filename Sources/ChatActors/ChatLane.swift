@@ -15,6 +15,7 @@ final class ChatLane: @unchecked Sendable {
     let metrics: ChatMetrics
     let now: @Sendable () -> Timestamp
     let lastSeen: LastSeenRecorder
+    let load = LaneLoad(at: .now)
     /// Set while the node lives; actors exist only then.
     private(set) var journal: (any Journal)!
     private(set) var loader: ConversationLoader!
@@ -51,7 +52,7 @@ final class ChatLane: @unchecked Sendable {
         loader = ConversationLoader(journal: journal, loop: lane.loop)
         writer = JournalWriter(
             journal: journal, fence: JournalFence(incarnation: identity.incarnation, lane: lane.index), loop: lane.loop,
-            metrics: metrics.journal, onFenced: onFenced)
+            metrics: metrics.journal, onFenced: onFenced, load: load)
     }
 
     /// Writes no more. The actors are retired already.
@@ -61,7 +62,7 @@ final class ChatLane: @unchecked Sendable {
     }
 
     /// Presence shards that came here: fresh owners must not call a user offline before their sessions had time to attach again.
-    func gained(_ shards: [GainedShard]) {
+    func gained(_ shards: [GainedShard], pins: [ActorAddress]) {
         let now = MonotonicTime.now
         recovering = recovering.filter { $0.value > now }
         for shard in shards where shard.shard.kind == .presence {
@@ -73,6 +74,8 @@ final class ChatLane: @unchecked Sendable {
             case .join: recovering[shard.shard] = now + PresenceMachine.recoveryTime
             }
         }
+        // A pinned presence has no shard of its own to wait with; its neighbours do no harm by waiting too.
+        for actor in pins where actor.kind == .presence { recovering[actor.shard] = now + PresenceMachine.nodeDeathLinger }
     }
 
     /// How long a fresh owner in `shard` waits for sessions; nil where nothing is to be waited for.

@@ -63,6 +63,9 @@ public final class ChatNode: @unchecked Sendable {
     let lanes: [ChatLane]
     private let fanout: Fanout
     private let makeJournal: @Sendable (NodeIdentity, Int, EventLoop) -> LaneJournal
+    /// The shard table as this node's actors know it.
+    var currentTable: ShardTable { routing.withLock { $0.table } }
+
     private let routing = Locked(Routing(identity: nil, table: .empty, live: [], isServing: false))
 
     /// - Parameter makeJournal: opens the journal of a lane for a life of the node. Called on the lane's loop.
@@ -131,11 +134,14 @@ public final class ChatNode: @unchecked Sendable {
             $0.live = live
         }
         routes.apply(identity: view.identity, live: live)
-        let failedOver = view.gained.filter { $0.reason == .failover && $0.shard.kind == .conversation }.map(\.shard.number)
+        let failedOver = Set(
+            view.gained.filter { $0.reason == .failover && $0.shard.kind == .conversation }.map(\.shard.number)
+                + view.orphanedPins.filter { $0.kind == .conversation }.map(\.shard.number)
+        ).sorted()
         if !failedOver.isEmpty, let first = lanes.first {
             first.lane.loop.execute { first.announceRecent(inShards: failedOver) }
         }
-        for context in lanes { context.lane.loop.execute { context.gained(view.gained) } }
+        for context in lanes { context.lane.loop.execute { context.gained(view.gained, pins: view.gainedPins) } }
         if !view.departed.isEmpty {
             let departed = Set(view.departed.map(\.incarnation))
             for context in lanes { context.lane.loop.execute { context.nodesDeparted(departed) } }
@@ -149,7 +155,7 @@ public final class ChatNode: @unchecked Sendable {
 
     /// Stops admission to `places`, and returns once their actors have finished.
     public func close(_ places: [Place]) async {
-        await system.close(Set(places.compactMap { if case .shard(let shard) = $0 { shard } else { nil } }))
+        await system.close(Set(places))
     }
 
     /// Ends this life: nothing is written any more.

@@ -6,9 +6,9 @@ public struct OwnerChanges: Sendable {
     let old: ShardTable
     let new: ShardTable
 
-    public func hasMoved(presenceOf user: UserID) -> Bool { hasMoved(ShardID(of: user)) }
+    public func hasMoved(presenceOf user: UserID) -> Bool { hasMoved(ActorAddress(user)) }
 
-    public func hasMoved(_ conversation: ConversationID) -> Bool { hasMoved(ShardID(of: conversation)) }
+    public func hasMoved(_ conversation: ConversationID) -> Bool { hasMoved(ActorAddress(conversation)) }
 
-    private func hasMoved(_ shard: ShardID) -> Bool { old.owner(of: shard) != new.owner(of: shard) }
+    private func hasMoved(_ actor: ActorAddress) -> Bool { old.owner(of: actor) != new.owner(of: actor) }
 }

@@ -14,6 +14,10 @@ public struct ClusterView: Hashable, Sendable {
     public let changes: ShardChanges
     /// As ``ShardChanges/gained``, with the reason of each.
     public let gained: [GainedShard]
+    /// Actors that live here apart from their shards, and did not before.
+    public let gainedPins: [ActorAddress]
+    /// Actors whose owner, apart from their shard, died, and whose shard is this node's: they may have committed what they told nobody.
+    public let orphanedPins: [ActorAddress]
     /// Nodes that were not up in the view before.
     public let joined: [NodeIdentity]
     /// Nodes that were up in the view before and are no longer: dead, left or replaced by a new incarnation.
@@ -39,6 +43,15 @@ public struct ClusterView: Hashable, Sendable {
                 shard: shard.id, epoch: shard.epoch,
                 reason: GainReason(of: shard, before: previous?.table[shard.id], states: states, identity: identity))
         }
+        let table = table
+        gainedPins = table.pins.values.filter { pin in
+            pin.owner == identity && (before.pins[pin.actor]?.owner != identity || before.pins[pin.actor]?.epoch != pin.epoch)
+        }.map(\.actor)
+        // A pin that came home in good order is gone, or its owner is up.
+        orphanedPins = before.pins.values.filter { pin in
+            guard let owner = pin.owner, states[owner] == .dead || states[owner] == nil else { return false }
+            return table.pins[pin.actor]?.owner != owner && table.owner(of: pin.actor) == identity
+        }.map(\.actor)
         let present = Set(nodes.map(\.identity))
         let past = Set(previous?.nodes.map(\.identity) ?? [])
         joined = nodes.map(\.identity).filter { !past.contains($0) }

@@ -57,10 +57,26 @@ public struct ShardTable: Hashable, Sendable {
         }
     }
 
+    /// Of the place alone; 0 for an actor that is not pinned.
     public func epoch(of place: Place) -> Epoch {
         switch place {
         case .shard(let shard): epoch(of: shard)
-        case .actor(let actor): pins[actor]?.epoch ?? epoch(of: actor.shard)
+        case .actor(let actor): pins[actor]?.epoch ?? Epoch(0)
+        }
+    }
+
+    /// Rises with every owner that the actor gets, pinned or not: the sum of its shard's and its pin's.
+    public func epoch(of actor: ActorAddress) -> Epoch {
+        let shard = epoch(of: actor.shard)
+        guard !pins.isEmpty, let pin = pins[actor] else { return shard }
+        return Epoch(shard.value + pin.epoch.value)
+    }
+
+    /// Whether the place is on its way to another owner.
+    public func isMoving(_ place: Place) -> Bool {
+        switch place {
+        case .shard(let shard): target(of: shard) != nil
+        case .actor(let actor): pins[actor]?.isMoving ?? false
         }
     }
 

@@ -39,6 +39,8 @@ public distributed actor ConversationActor: HostedActor {
     /// When the conversation's row was brought up to date, as far as this actor has done it.
     private var lastSettling: Timestamp
     var typists = Typists()
+    var shard: ShardID { id.shard }
+    private var rate: ActivityRate
 
     init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
         self.actorSystem = actorSystem
@@ -46,6 +48,7 @@ public distributed actor ConversationActor: HostedActor {
         self.lane = lane
         lastUse = context.now()
         lastSettling = lastUse
+        rate = ActivityRate(at: .now)
     }
 
     var conversationID: ConversationID { id.conversationID }
@@ -223,13 +226,21 @@ public distributed actor ConversationActor: HostedActor {
             marksActive: request.marksActive)
         context.writer.append(entry) { [self] result in
             switch result {
-            case .success(.committed): advance { $0.committed() }
+            case .success(.committed):
+                count(request)
+                advance { $0.committed() }
             case .success(.conflict): conflicted()
             case .success(.refused): advance { $0.failed(RoostError(.malformed)) }
             case .failure(let error) where error.outcomeUnknown: advance { $0.conflicted() }
             case .failure(let error): fail(error)
             }
         }
+    }
+
+    private func count(_ request: CommitRequest) {
+        let changes = max(1, request.messages.count)
+        rate.happened(changes, at: .now)
+        context.load.committed(changes, in: shard)
     }
 
     /// Another owner was faster. Once may be chance; a rival that keeps winning is the real owner.
@@ -381,6 +392,21 @@ public distributed actor ConversationActor: HostedActor {
     }
 
     // MARK: Inspection
+
+    public var activity: ActorActivity {
+        ActorActivity(
+            messagesPerSecond: rate.perSecond(at: .now), mailboxDepth: mailbox.count + waiting.count,
+            idleSeconds: max(0, (context.now() - lastUse) / .seconds(1)), routes: [])
+    }
+
+    public var routes: [String] {
+        let members = state?.memberIDs ?? []
+        var names = context.fanout.routes.nodes(of: members)
+        if members.contains(where: context.fanout.hub.hasSessions), let here = lane.endpoint.routing.identity {
+            names.append(here.name)
+        }
+        return names.sorted()
+    }
 
     /// `describe` → the counter, the members' number, how many calls wait.
     public distributed func perform(_ request: ActorEnvelope) async throws -> ActorEnvelope {

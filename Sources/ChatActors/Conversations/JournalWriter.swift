@@ -14,6 +14,7 @@ final class JournalWriter {
     private let loop: EventLoop
     private let metrics: JournalMetrics
     private let onFenced: () -> Void
+    private let load: LaneLoad
     let fence: JournalFence
 
     private var waiting: [(entry: JournalEntry, completion: Completion)] = []
@@ -21,13 +22,15 @@ final class JournalWriter {
     private var isScheduled = false
 
     init(
-        journal: any Journal, fence: JournalFence, loop: EventLoop, metrics: JournalMetrics, onFenced: @escaping () -> Void
+        journal: any Journal, fence: JournalFence, loop: EventLoop, metrics: JournalMetrics, onFenced: @escaping () -> Void,
+        load: LaneLoad
     ) {
         self.journal = journal
         self.fence = fence
         self.loop = loop
         self.metrics = metrics
         self.onFenced = onFenced
+        self.load = load
     }
 
     /// Adds a conversation's changes to the next batch. A conversation has at most one entry waiting or in flight: its actor
@@ -47,8 +50,10 @@ final class JournalWriter {
         let batch = takeBatch()
         isCommitting = true
         metrics.batches.increment()
+        let start = MonotonicTime.now
         journal.commit(JournalBatch(fence: fence, entries: batch.map(\.entry))) { [self] result in
             isCommitting = false
+            load.commitTook(MonotonicTime.now - start)
             finish(batch, result)
             commitNext()
         }

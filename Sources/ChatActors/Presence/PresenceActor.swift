@@ -18,6 +18,8 @@ public distributed actor PresenceActor: HostedActor {
     /// Nodes with watchers; each is told once, and spreads the news to its sessions.
     private var watchers: Set<NodeIdentity> = []
     private var isRetired = false
+    private var rate = ActivityRate(at: .now)
+    private var lastUse = MonotonicTime.now
 
     init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
         self.actorSystem = actorSystem
@@ -34,6 +36,8 @@ public distributed actor PresenceActor: HostedActor {
     // MARK: Calls
 
     public func receive(_ call: InboundCall) {
+        lastUse = .now
+        rate.happened(1, at: lastUse)
         guard let verb = PresenceVerb(rawValue: call.verb), let here = lane.endpoint.routing.identity else {
             return lane.answer(call, .failure(.unavailable))
         }
@@ -97,7 +101,7 @@ public distributed actor PresenceActor: HostedActor {
     /// The first call makes the machine. Where the shard came here a moment ago, sessions may still be on their way back.
     private func wake(knownAs known: PresenceState?) {
         guard machine == nil else { return }
-        let epoch = lane.endpoint.routing.table.epoch(of: id.shard)
+        let epoch = lane.endpoint.routing.table.epoch(of: id)
         guard let remaining = context.recoveryRemaining(of: id.shard) else {
             machine = PresenceMachine(epoch: epoch)
             return
@@ -150,6 +154,14 @@ public distributed actor PresenceActor: HostedActor {
     }
 
     // MARK: Inspection
+
+    public var activity: ActorActivity {
+        ActorActivity(
+            messagesPerSecond: rate.perSecond(at: .now), mailboxDepth: 0, idleSeconds: (MonotonicTime.now - lastUse) / .seconds(1),
+            routes: [])
+    }
+
+    public var routes: [String] { watchers.map(\.name).sorted() }
 
     /// `describe` → how many sessions and watching nodes there are.
     public distributed func perform(_ request: ActorEnvelope) async throws -> ActorEnvelope {

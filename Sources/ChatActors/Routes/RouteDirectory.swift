@@ -75,6 +75,19 @@ public final class RouteDirectory: @unchecked Sendable {
     }
 
     /// Whether the user has a session at another node, as far as is known.
+    /// Names of the other nodes that have, or may have, sessions of any of `users`.
+    func nodes(of users: [UserID]) -> [String] {
+        let peers = map.peers
+        var union = users.map { map.mask(of: $0) }.reduce(peers.incomplete, |)
+        var names: [String] = []
+        while union != 0 {
+            let bit = Int(union.trailingZeroBitCount)
+            union &= union - 1
+            if let node = peers.nodes[bit] { names.append(node.name) }
+        }
+        return names
+    }
+
     public func isOnlineElsewhere(_ user: UserID) -> Bool { map.mask(of: user) != 0 }
 
     // MARK: The cluster

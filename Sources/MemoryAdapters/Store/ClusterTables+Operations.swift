@@ -107,7 +107,7 @@ extension ClusterTables {
             progress: OperationProgress(movesPlanned: isHome ? 0 : 1))
         operations[id] = operation
         if isHome {
-            pins[actor] = nil
+            dropPin(actor)
         } else {
             pins[actor]?.node = nil
             pins[actor]?.operation = id

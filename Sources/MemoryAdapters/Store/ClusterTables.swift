@@ -121,18 +121,26 @@ public struct ClusterTables: Sendable {
         }
         for (actor, pin) in pins {
             if pin.owner == node {
-                pins[actor] =
-                    pin.node == nil
-                    ? nil
-                    : PinRecord(
+                if pin.node == nil {
+                    dropPin(actor)
+                } else {
+                    pins[actor] = PinRecord(
                         actor: actor, node: pin.node, owner: nil, epoch: pin.epoch.next, since: time.wall,
                         operation: pin.operation)
+                }
             } else if pin.target == node {
                 pins[actor]?.isMoving = false
                 pins[actor]?.target = nil
             }
         }
         endDrain(of: node.incarnation, OperationEnd(state, reason: reason), at: time)
+    }
+
+    /// What presence tells is ordered by the epochs of shard and pin together, which must not fall when the pin goes.
+    mutating func dropPin(_ actor: ActorAddress) {
+        guard let pin = pins.removeValue(forKey: actor), actor.kind == .presence, pin.epoch > Epoch(0) else { return }
+        let index = Self.index(actor.shard)
+        shards[index].epoch = Epoch(shards[index].epoch.value + pin.epoch.value + 1)
     }
 
     mutating func endDrain(of incarnation: IncarnationID, _ end: OperationEnd, at time: DatabaseTime) {
@@ -248,13 +256,10 @@ public struct ClusterTables: Sendable {
             guard let pin = pins[actor], pin.isMoving, (pin.owner ?? shards[Self.index(actor.shard)].owner) == owner else {
                 continue
             }
-            let isGone = pin.target == nil && pin.node == nil
-            pins[actor] =
-                isGone
-                ? nil
-                : PinRecord(
-                    actor: actor, node: pin.node, owner: pin.target, epoch: pin.epoch.next, since: time.wall,
-                    operation: pin.operation)
+            pins[actor] = PinRecord(
+                actor: actor, node: pin.node, owner: pin.target, epoch: pin.epoch.next, since: time.wall,
+                operation: pin.operation)
+            if pin.target == nil && pin.node == nil { dropPin(actor) }
             if let operation = pin.operation { ended.insert(operation) }
             isChanged = true
         }

@@ -86,7 +86,6 @@ public struct PostgresClusterStore: ClusterStore {
             $0.add(shorts: shards.map { Int16($0.number) })
             $0.add(shorts: actors.map(\.kind.stored))
             $0.add(ids: actors.map(\.conversationID))
-            $0.add(shorts: actors.map { Int16($0.shard.number) })
             $0.add(closedFor / .milliseconds(1))
         }
     }
@@ -168,8 +167,7 @@ private enum Statements {
     static let release = PostgresStatement(
         "release",
         """
-        SELECT release_places($1::uuid, $2::smallint[], $3::smallint[], $4::smallint[], $5::uuid[], $6::smallint[],
-            $7::float8)::text
+        SELECT release_places($1::uuid, $2::smallint[], $3::smallint[], $4::smallint[], $5::uuid[], $6::float8)::text
         """)
 
     /// One statement, so one snapshot. The newest incarnation of each name, and older ones that still stand in the shard table.

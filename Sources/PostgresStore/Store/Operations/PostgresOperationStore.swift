@@ -75,6 +75,7 @@ public struct PostgresOperationStore: OperationStore {
             $0.add(id)
             $0.add(actor.kind.stored)
             $0.add(actor.conversationID)
+            $0.add(Int16(actor.shard.number))
             $0.add(node)
             $0.add(Int64(PinLimits.count))
             $0.add(name)
@@ -164,7 +165,7 @@ private enum OperationStatements {
         "begin rebalance",
         "SELECT begin_rebalance($1::uuid, $2::bigint, $3::text, $4::int, $5::int, $6::text, $7::text)")
     static let pin = PostgresStatement(
-        "pin", "SELECT pin_actor($1::uuid, $2::smallint, $3::uuid, $4::text, $5::bigint, $6::text)")
+        "pin", "SELECT pin_actor($1::uuid, $2::smallint, $3::uuid, $4::smallint, $5::text, $6::bigint, $7::text)")
     static let unpin = PostgresStatement("unpin", "SELECT unpin_actor($1::uuid, $2::smallint, $3::uuid, $4::text)")
     static let change = PostgresStatement("change operation", "SELECT change_operation($1::uuid, $2::text, $3::text)")
     static let note = PostgresStatement(
