@@ -53,9 +53,13 @@ let package = Package(
                 "ActorRuntime", "ClusterCore", "ConversationCore", "EventLoop", "Ports", "RoostModel", "RoostProtocol", "Runtime",
             ]),
         .target(
+            name: "ClusterOperations",
+            dependencies: ["ChatActors", "ClusterCore", "ClusterMembership", "Ports", "RoostModel"]),
+        .target(
             name: "Gateway",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ConversationCore", "CSodium", "EdgeCodec", "EdgeServer", "EventLoop", "Ports",
+                "ActorRuntime", "ChatActors", "ClusterOperations", "ConversationCore", "CSodium", "EdgeCodec", "EdgeServer",
+                "EventLoop", "Ports",
                 "RoostModel",
                 "RoostProtocol", "Runtime",
             ]),
@@ -66,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "roostd",
             dependencies: [
-                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "ConversationCore", "EdgeServer", "EventLoop",
+                "ActorRuntime", "ChatActors", "ClusterCore", "ClusterMembership", "ClusterOperations", "ConversationCore",
+                "EdgeServer", "EventLoop",
                 "Gateway", "NATSBus", "Notifications", "Ports",
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
@@ -124,8 +129,8 @@ let package = Package(
         .testTarget(
             name: "GatewayTests",
             dependencies: [
-                "Gateway", "ChatActors", "ActorRuntime", "ConversationCore", "MemoryAdapters", "EdgeServer", "EventLoop",
-                "RoostProtocol", "TestSupport",
+                "Gateway", "ChatActors", "ActorRuntime", "ClusterOperations", "ConversationCore", "MemoryAdapters", "EdgeServer",
+                "EventLoop", "RoostProtocol", "TestSupport",
             ]),
 
         // A whole node, or two, in one process: real sockets, memory behind.

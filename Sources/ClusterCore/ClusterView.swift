@@ -7,6 +7,8 @@ public struct ClusterView: Hashable, Sendable {
     public let table: ShardTable
     /// Nodes that are up, one per name, ordered by name; this node among them.
     public let nodes: [NodeRecord]
+    /// The newest lives of names that have none that is up, ordered by name.
+    public let gone: [NodeRecord]
     /// Nil while nobody leads.
     public let leader: IncarnationID?
     public let leaderTerm: Int64
@@ -33,6 +35,9 @@ public struct ClusterView: Hashable, Sendable {
         self.identity = identity
         table = ShardTable(snapshot)
         nodes = snapshot.nodes.filter { $0.state == .up }.sorted { $0.identity.name < $1.identity.name }
+        let names = Set(nodes.map(\.identity.name))
+        gone = snapshot.nodes.filter { $0.state != .up && !names.contains($0.identity.name) }
+            .sorted { ($0.identity.name, $0.startedAt) < ($1.identity.name, $1.startedAt) }
         leader = snapshot.leader
         leaderTerm = snapshot.leaderTerm
         let before = previous?.table ?? .empty

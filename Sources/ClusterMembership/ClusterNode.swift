@@ -95,6 +95,8 @@ public final class ClusterNode: Service {
         return shared.withLock { $0.loads.entries }.mapValues { ($0.report, now - $0.at) }
     }
 
+    public var loadInterval: Duration { options.timings.loadInterval }
+
     /// Nodes that are silent on the bus, as this one hears it.
     public var suspects: Set<NodeIdentity> { shared.withLock { $0.suspects } }
 

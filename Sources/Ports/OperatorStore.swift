@@ -14,6 +14,9 @@ public protocol OperatorStore: Sendable {
     /// Notes something that an operator did.
     func note(_ action: String, subject: String, by name: String, at time: Timestamp) async throws(StoreError)
 
+    /// Whether there is such a conversation, or such a live account.
+    func exists(_ actor: ActorAddress) async throws(StoreError) -> Bool
+
     /// Newest first.
     func audit(cursor: String?, limit: Int) async throws(StoreError) -> Page<AuditEntry>
 }

@@ -44,14 +44,22 @@ public struct ActorAddress: Hashable, Sendable, Codable, CustomStringConvertible
 
     public var description: String { "\(kind.rawValue)/\(conversationID)" }
 
+    /// Reads a ``description``; nil for anything else.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: "/", maxSplits: 1)
+        guard parts.count == 2, let kind = ShardKind(rawValue: String(parts[0])), let id = ConversationID(parts[1]) else {
+            return nil
+        }
+        self.init(kind: kind, high: id.high, low: id.low)
+    }
+
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
-        let parts = text.split(separator: "/", maxSplits: 1)
-        guard parts.count == 2, let kind = ShardKind(rawValue: String(parts[0])), let id = ConversationID(parts[1]) else {
+        guard let address = Self(text) else {
             throw DecodingError.dataCorruptedError(in: container, debugDescription: "not an actor address")
         }
-        self.init(kind: kind, high: id.high, low: id.low)
+        self = address
     }
 
     public func encode(to encoder: any Encoder) throws {

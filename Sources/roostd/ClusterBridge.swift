@@ -1,7 +1,9 @@
 import ChatActors
 import ClusterCore
 import ClusterMembership
+import ClusterOperations
 import Gateway
+import Ports
 import RoostModel
 import Runtime
 
@@ -10,18 +12,28 @@ final class ClusterBridge: ClusterDelegate {
     private let chat: ChatNode
     private let registry: SessionRegistry
     private let watches: WatchHub
+    private let drain: NodeDrain
+    private let inspection: ActorInspection
     private let logger: Logger
+    private let subscription = Locked<(any BusSubscription)?>(nil)
 
-    init(chat: ChatNode, registry: SessionRegistry, watches: WatchHub, logger: Logger) {
+    init(
+        chat: ChatNode, registry: SessionRegistry, watches: WatchHub, drain: NodeDrain, inspection: ActorInspection,
+        logger: Logger
+    ) {
         self.chat = chat
         self.registry = registry
         self.watches = watches
+        self.drain = drain
+        self.inspection = inspection
         self.logger = logger
     }
 
     func joined(_ identity: NodeIdentity) async {
         do {
             try await chat.begin(as: identity)
+            let answers = try inspection.answer(as: identity)
+            subscription.withLock { $0 = answers }
         } catch {
             logger.error("Cannot listen on the bus", [.error: "\(error)"])
         }
@@ -31,10 +43,18 @@ final class ClusterBridge: ClusterDelegate {
         let changes = chat.apply(view)
         watches.ownersChanged(changes)
         registry.forEach { $0.ownersChanged(changes) }
+        drain.viewChanged(view)
     }
 
     func servingChanged(_ isServing: Bool) {
         chat.setServing(isServing)
+    }
+
+    func loadSample() async -> LoadReport? {
+        guard var report = await chat.loadSample() else { return nil }
+        report.sessions = registry.count
+        report.residentBytes = ProcessMetrics.residentBytes()
+        return report
     }
 
     func quiesce(_ places: [Place]) async {

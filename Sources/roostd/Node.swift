@@ -1,6 +1,7 @@
 import ActorRuntime
 import ChatActors
 import ClusterMembership
+import ClusterOperations
 import EdgeServer
 import EventLoop
 import Gateway
@@ -82,15 +83,23 @@ final class Node: Sendable {
             setSharesReadReceipts: { chat.setSharesReadReceipts($0, for: $1) })
 
         // Membership.
+        let clusterStore = PostgresClusterStore(pool: pool)
+        let operations = PostgresOperationStore(pool: pool)
+        let operators = PostgresOperatorStore(pool: pool)
         let membership = ClusterNode(
-            NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: PostgresClusterStore(pool: pool),
-            operations: PostgresOperationStore(pool: pool), bus: bus,
+            NodeSettings.clusterOptions(configuration, lanes: loops.lanes.count), store: clusterStore,
+            operations: operations, bus: bus,
             onDisplaced: { error in failure.withLock { $0 }?.fail("cluster", error) }, logger: logger, metrics: metrics)
-        membership.attach(ClusterBridge(chat: chat, registry: registry, watches: watches, logger: logger.labelled("cluster")))
+        let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
+        let inspection = ActorInspection(bus: bus, chat: chat)
+        let drain = NodeDrain(health: health, registry: registry, operations: operations, logger: logger.labelled("drain"))
+        membership.attach(
+            ClusterBridge(
+                chat: chat, registry: registry, watches: watches, drain: drain, inspection: inspection,
+                logger: logger.labelled("cluster")))
         links.connect(watches: watches, signals: signalHandler, refreshView: { membership.refreshView() })
         bus.observe { chat.busChanged($0) }
 
-        let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let passwords = PasswordHasher(metrics: metrics)
         let exporter = AccountExporter(
             backend: backend, store: PostgresExportStore(pool: pool), authenticator: authenticator, metrics: metrics)
@@ -111,9 +120,11 @@ final class Node: Sendable {
             hooks: configuration[NodeSettings.testHooks]
                 ? AdminTestHooks(freeze: { membership.freeze() }, thaw: { membership.thaw() }) : nil,
             users: AdminUsers(
-                backend: backend, operators: PostgresOperatorStore(pool: pool), authenticator: authenticator, eraser: eraser,
-                exporter: exporter)
-        ) { () async throws(RoostError) in membership.nodeStatuses(sessionsHere: registry.count) }
+                backend: backend, operators: operators, authenticator: authenticator, eraser: eraser,
+                exporter: exporter),
+            cluster: AdminCluster(
+                inspector: ClusterConsole(membership: membership, store: clusterStore, inspection: inspection),
+                operations: operations, operators: operators, backend: backend))
 
         let publicListener = Listener(
             "gateway", host: NodeSettings.host, port: NodeSettings.port, configuration, loops: loops.edges,

@@ -19,4 +19,7 @@ final class NodeHealth: Sendable {
     var isReady: Bool { !isDraining.withLock { $0 } && bus.state == .connected && pool.isAvailable && isServing() }
 
     func beginDrain() { isDraining.withLock { $0 = true } }
+
+    /// Only a drain by operators ends; one that leads to the end of the process does not.
+    func endDrain() { isDraining.withLock { $0 = false } }
 }

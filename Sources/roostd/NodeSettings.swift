@@ -33,6 +33,10 @@ enum NodeSettings {
     static let testHooks = Setting<Bool>.bool(
         "ROOST_TEST_HOOKS", default: false, help: "allow tests to freeze this node's membership; never in production")
 
+    static let autoRebalance = Setting<Bool>.bool(
+        "ROOST_AUTO_REBALANCE", default: true,
+        help: "let the cluster move shards by itself when one node has much more to do than the others")
+
     static let deleteWindow = Setting<Int>.int(
         "ROOST_DELETE_WINDOW_SECONDS", default: 86_400, in: 0...3_153_600_000,
         help: "how long a sender may delete a message for everyone")
@@ -49,7 +53,7 @@ enum NodeSettings {
 
     static let all: [any DeclaredSetting] =
         [
-            nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, testHooks,
+            nodeName, host, port, url, adminHost, adminPort, adminToken, edgeLoops, lanes, testHooks, autoRebalance,
             deleteWindow, groupMembers, channelMembers,
             PostgresConfiguration.urlSetting, PostgresConfiguration.connectionsSetting, NATSBusOptions.urlSetting,
         ] + NodeMail.settings + GatewaySettings.settings + RuntimeSettings.all
@@ -67,6 +71,7 @@ enum NodeSettings {
             name: configuration[nodeName], url: url, adminURL: "http://\(configuration[adminHost]):\(configuration[adminPort])",
             version: version, lanes: lanes)
         options.allowsTestHooks = configuration[testHooks]
+        options.timings.balancesLoads = configuration[autoRebalance]
         return options
     }
 }

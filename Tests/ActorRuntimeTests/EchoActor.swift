@@ -26,6 +26,9 @@ distributed actor EchoActor: HostedActor {
 
     func mayPassivate(at now: Timestamp) -> Bool { false }
 
+    var activity: ActorActivity { ActorActivity(messagesPerSecond: 0, mailboxDepth: 0, idleSeconds: 0, routes: []) }
+    var routes: [String] { [] }
+
     distributed func perform(_ request: ActorEnvelope) async throws -> ActorEnvelope {
         guard request.verb == "describe" else { throw RoostError(.malformed) }
         return ActorEnvelope(verb: "described", body: ["count": String(count), "isolated": String(lane.loop.isCurrent)])

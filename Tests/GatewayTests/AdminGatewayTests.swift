@@ -1,4 +1,6 @@
+import ClusterOperations
 import EdgeServer
+import MemoryAdapters
 import RoostModel
 import RoostProtocol
 import Runtime
@@ -11,19 +13,29 @@ import Testing
         let metrics = Metrics()
         let executor = RequestExecutor(metrics: metrics)
         try await executor.start()
-        let admin = AdminGateway(
-            token: configured, executor: executor, isReady: { true }, metrics: metrics, logger: .silent
-        ) { () async throws(RoostError) in
-            [
+        let inspector = FakeInspector()
+        let identity = NodeIdentity(name: "node1", incarnation: .make())
+        inspector.state.withLock { state in
+            state.nodes = [
                 NodeStatus(
-                    name: "node1", incarnation: .make(), state: "up", version: "1", startedAt: .now, url: "http://127.0.0.1:1",
-                    isLeader: true, sessions: 3)
+                    name: "node1", incarnation: identity.incarnation, state: .up, version: "1", startedAt: .now,
+                    url: "http://127.0.0.1:1", isLeader: true, report: LoadReport(node: identity, sessions: 3)),
+                NodeStatus(
+                    name: "node2", incarnation: .make(), state: .draining, version: "1", startedAt: .now,
+                    url: "http://127.0.0.1:2", isLeader: false),
             ]
         }
+        let world = try await World()
+        let admin = AdminGateway(
+            token: configured, executor: executor, isReady: { true }, metrics: metrics, logger: .silent,
+            cluster: AdminCluster(
+                inspector: inspector, operations: MemoryOperationStore(world.database),
+                operators: MemoryOperatorStore(world.database), backend: world.backend))
         let headers = token.map { [("Authorization", "Bearer \($0)")] } ?? []
         let head = try HTTPRequestHead(method: "GET", target: target, headers: HTTPHeaders(headers))
         let response = await admin.respond(to: HTTPRequest(head: head))
         await executor.stop()
+        await world.stop()
         return response
     }
 
@@ -43,8 +55,11 @@ import Testing
         let response = try await answer("/admin/v1/nodes", token: "secret")
         guard case .bytes(let bytes) = response.body else { throw UnexpectedBody() }
         let node = try #require(JSONValue(bytes)["items"]?.array?.first)
-        #expect(node["name"]?.string == "node1" && node["sessions"]?.integer == 3 && node["load"] == .null)
-        #expect(node["actors"]?["conversation"] == .null)
+        #expect(node["name"]?.string == "node1" && node["sessions"]?.integer == 3 && node["load"]?.integer == 0)
+        #expect(node["actors"]?["conversation"]?.integer == 0 && node["state"]?.string == "up")
+        let silent = try #require(JSONValue(bytes)["items"]?.array?.last)
+        #expect(silent["state"]?.string == "draining" && silent["sessions"] == .null && silent["load"] == .null)
+        #expect(silent["actors"]?["conversation"] == .null)
     }
 
     private struct UnexpectedBody: Error {}

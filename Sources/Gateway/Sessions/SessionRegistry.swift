@@ -86,6 +86,12 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
         forEach { $0.goAway(afterSeconds: seconds) }
     }
 
+    /// Takes no new sessions until ``reopen()``; those that are here stay for now.
+    public func close() { leaving.withLock { $0 = true } }
+
+    /// Takes sessions again.
+    public func reopen() { leaving.withLock { $0 = false } }
+
     /// Calls `body` for every session, on the session's loop.
     public func forEach(_ body: @escaping @Sendable (Session) -> Void) {
         for stripe in stripes {

@@ -69,6 +69,15 @@ public struct MemoryOperatorStore: OperatorStore {
         try database.write { $0.note(action, subject: subject, by: name, at: time) }
     }
 
+    public func exists(_ actor: ActorAddress) async throws(StoreError) -> Bool {
+        try database.read { tables in
+            switch actor.kind {
+            case .conversation: tables.conversations[actor.conversationID] != nil
+            case .presence: tables.users[actor.userID].map { !$0.user.isDeleted } ?? false
+            }
+        }
+    }
+
     public func audit(cursor: String?, limit: Int) async throws(StoreError) -> Page<AuditEntry> {
         var before = Int64.max
         if let cursor {

@@ -64,6 +64,15 @@ public struct PostgresOperatorStore: OperatorStore {
         }
     }
 
+    public func exists(_ actor: ActorAddress) async throws(StoreError) -> Bool {
+        let statement =
+            switch actor.kind {
+            case .conversation: OperatorStatements.conversationExists
+            case .presence: OperatorStatements.userExists
+            }
+        return try await pool.query(statement) { $0.add(actor.conversationID) }[0].bool(0)
+    }
+
     public func audit(cursor: String?, limit: Int) async throws(StoreError) -> Page<AuditEntry> {
         var before = Int64.max
         if let cursor {
@@ -114,6 +123,11 @@ enum OperatorStatements {
         SELECT \(columns) FROM found f JOIN users u ON u.id = f.id
         WHERE $1::uuid IS NULL OR u.id < $1::uuid ORDER BY u.id DESC LIMIT $2::bigint
         """)
+
+    static let conversationExists = PostgresStatement(
+        "conversation exists", "SELECT EXISTS (SELECT FROM conversations WHERE id = $1::uuid)")
+    static let userExists = PostgresStatement(
+        "user exists", "SELECT EXISTS (SELECT FROM users WHERE id = $1::uuid AND deleted_at IS NULL)")
 
     static let moderate = PostgresStatement(
         "moderate", "SELECT moderate_user($1::uuid, $2::text, $3::text, $4::timestamptz, $5::interval)")

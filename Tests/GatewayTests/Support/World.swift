@@ -23,6 +23,8 @@ final class World: Sendable {
     static let adminToken = "operators"
     let admin: AdminGateway
     let eraser: AccountEraser
+    let inspector = FakeInspector()
+    let backend: Backend
     private let lane: EventLoop
     private let executor: RequestExecutor
     private let passwords: PasswordHasher
@@ -45,7 +47,7 @@ final class World: Sendable {
         try await MemoryClusterStore(database).register(
             node, lanes: 1, url: "", adminURL: "", version: "", leaseSeconds: 3_600)
         let commands = JournalCommands(database, loop: lane, fence: JournalFence(incarnation: node.incarnation, lane: 0))
-        let backend = Backend(
+        backend = Backend(
             accounts: accounts, contacts: MemoryContactStore(database), conversations: MemoryConversationStore(database),
             commands: commands, presence: presence,
             signals: signals, logger: .silent)
@@ -59,8 +61,10 @@ final class World: Sendable {
             backend: backend, operators: MemoryOperatorStore(database), authenticator: authenticator, eraser: eraser,
             exporter: exporter)
         admin = AdminGateway(
-            token: Self.adminToken, executor: executor, isReady: { true }, metrics: metrics, logger: .silent, users: users
-        ) { () async throws(RoostError) in [] }
+            token: Self.adminToken, executor: executor, isReady: { true }, metrics: metrics, logger: .silent, users: users,
+            cluster: AdminCluster(
+                inspector: inspector, operations: MemoryOperationStore(database), operators: MemoryOperatorStore(database),
+                backend: backend))
         gateway = Gateway(
             backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
             executor: executor,

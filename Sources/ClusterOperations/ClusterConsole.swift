@@ -1,0 +1,137 @@
+import ChatActors
+import ClusterCore
+import ClusterMembership
+import Ports
+import RoostModel
+
+/// Answers operators from what this node knows of the cluster, and from what the other nodes tell when they are asked.
+public final class ClusterConsole: ClusterInspector {
+    private let membership: ClusterNode
+    private let store: any ClusterStore
+    private let inspection: ActorInspection
+    /// A node that died longer ago is history.
+    private static let deathsShown = 3600.0
+    /// A report of this age still says something to people.
+    private static let oldestReport: Duration = .seconds(15)
+
+    /// - Parameter store: plans are drawn from the newest view, not from the one that this node last loaded.
+    public init(membership: ClusterNode, store: any ClusterStore, inspection: ActorInspection) {
+        self.membership = membership
+        self.store = store
+        self.inspection = inspection
+    }
+
+    // MARK: What this node knows
+
+    public func nodes() -> [NodeStatus] {
+        guard let view = membership.currentView else { return [] }
+        let (loads, suspects) = (membership.loads, membership.suspects)
+        let dead = view.gone.filter { $0.leaseRemaining > -Self.deathsShown }
+        return (view.nodes + dead).map { record in
+            let load = loads[record.identity.incarnation]
+            return NodeStatus(
+                name: record.identity.name, incarnation: record.identity.incarnation,
+                state: Self.state(of: record, isSuspect: suspects.contains(record.identity)), version: record.version,
+                startedAt: record.startedAt, url: record.url, isLeader: record.identity.incarnation == view.leader,
+                report: load.flatMap { $0.age <= Self.oldestReport ? $0.report : nil },
+                places: record.state == .up ? view.table.places(ownedBy: record.identity).count : 0)
+        }.sorted { $0.name < $1.name }
+    }
+
+    private static func state(of record: NodeRecord, isSuspect: Bool) -> NodeStatus.State {
+        switch record.state {
+        case .dead, .left: return .dead
+        case .up: break
+        }
+        if isSuspect { return .suspect }
+        switch record.use {
+        case .open: return .up
+        case .cordoned: return .cordoned
+        case .draining: return .draining
+        case .drained: return .drained
+        }
+    }
+
+    public func shards() -> (version: Int64, shards: [ShardStatus]) {
+        guard let view = membership.currentView else { return (0, []) }
+        let loads = membership.loads
+        return (
+            view.version,
+            view.table.records.map { record in
+                ShardStatus(
+                    record: record, load: record.owner.flatMap { loads[$0.incarnation]?.report.shards[record.id] })
+            }
+        )
+    }
+
+    public func pins() -> [PinRecord] {
+        (membership.currentView?.table.pins.values.sorted { "\($0.actor)" < "\($1.actor)" }) ?? []
+    }
+
+    // MARK: Plans
+
+    public func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan? {
+        let snapshot = try await store.view()
+        guard let reports = reports(of: snapshot, maximumAge: membership.loadInterval * 2) else { return nil }
+        var options = RebalancePlanner.Options()
+        if let maxMoves { options.maximumMoves = maxMoves }
+        return RebalancePlanner(snapshot, reports: reports, now: snapshot.time).rebalance(options, id: .make())
+    }
+
+    public func drainPlan(of node: String) async throws(StoreError) -> RebalancePlan? {
+        let snapshot = try await store.view()
+        guard let identity = snapshot.nodes.first(where: { $0.identity.name == node && $0.state == .up })?.identity else {
+            return nil
+        }
+        let reports = membership.loads.mapValues(\.report)
+        return RebalancePlanner(snapshot, reports: reports, now: snapshot.time).drain(identity, id: .make())
+    }
+
+    private func reports(of snapshot: ClusterSnapshot, maximumAge: Duration) -> [IncarnationID: LoadReport]? {
+        let loads = membership.loads
+        var reports: [IncarnationID: LoadReport] = [:]
+        for node in snapshot.nodes where node.state == .up {
+            guard let load = loads[node.identity.incarnation], load.age <= maximumAge else { return nil }
+            reports[node.identity.incarnation] = load.report
+        }
+        return reports
+    }
+
+    // MARK: Actors
+
+    public func actors(_ query: ActorQuery) async throws(StoreError) -> ActorPage {
+        let after = try query.cursor.map { (text) throws(StoreError) in try ActorPosition(text, byLoad: query.byLoad) }
+        let nodes = (membership.currentView?.nodes.map(\.identity) ?? []).filter { node in
+            query.node.map { node.name == $0 } ?? true
+        }
+        let question = ActorInspection.Question(
+            kind: query.kind, byLoad: query.byLoad, after: after, limit: query.limit + 1)
+        var (found, missing): ([ActorStatus], [String]) = ([], [])
+        await withTaskGroup(of: (NodeIdentity, [ActorStatus]?).self) { group in
+            for node in nodes {
+                group.addTask { [inspection] in (node, await inspection.ask(node, question)) }
+            }
+            for await (node, answer) in group {
+                if let answer { found += answer } else { missing.append(node.name) }
+            }
+        }
+        let items = ChatNode.first(
+            query.limit + 1, of: found, byLoad: query.byLoad, after: after.map { ($0.rate, $0.actor) })
+        guard items.count > query.limit, let last = items.dropLast().last else {
+            return ActorPage(items: items, nextCursor: nil, missing: missing.sorted())
+        }
+        return ActorPage(
+            items: items.dropLast(), nextCursor: ActorPosition(last).text(byLoad: query.byLoad), missing: missing.sorted())
+    }
+
+    public func actor(_ address: ActorAddress) async -> ActorStatus? {
+        guard let table = membership.currentView?.table, let owner = table.owner(of: address) else { return nil }
+        if let told = await inspection.ask(owner, address) { return told }
+        // Its node did not answer; where it belongs is known all the same.
+        let pin = table.pins[address].flatMap { $0.owner == nil ? nil : $0 }
+        let shard = table[address.shard]
+        return ActorStatus(
+            actor: address, node: owner.name, epoch: table.epoch(of: address), since: pin?.since ?? shard.since,
+            reason: pin == nil ? shard.reason : .pin, activity: nil)
+    }
+}

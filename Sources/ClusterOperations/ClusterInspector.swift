@@ -1,0 +1,25 @@
+import Ports
+import RoostModel
+
+/// What the operators' routes ask about the cluster. ``ClusterConsole`` answers it in a node; tests have their own.
+public protocol ClusterInspector: Sendable {
+    /// By name: nodes that are up, and those that died within the last hour.
+    func nodes() -> [NodeStatus]
+
+    /// All shards, and the version of the view that they are from.
+    func shards() -> (version: Int64, shards: [ShardStatus])
+
+    func pins() -> [PinRecord]
+
+    /// What would be moved to even the nodes out; nil while a node has not told of its work lately.
+    func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan?
+
+    /// What would be moved off a node that is up; nil where there is none of that name.
+    func drainPlan(of node: String) async throws(StoreError) -> RebalancePlan?
+
+    /// - Throws: ``Ports/StoreError`` with `badCursor`.
+    func actors(_ query: ActorQuery) async throws(StoreError) -> ActorPage
+
+    /// Where the actor lives, or would; nil where no node owns it at this moment.
+    func actor(_ address: ActorAddress) async -> ActorStatus?
+}
