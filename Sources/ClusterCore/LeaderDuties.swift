@@ -66,11 +66,14 @@ public struct LeaderDuties: Sendable {
 
     private let timings: ClusterTimings
     private var moves: [Place: Move] = [:]
-    private var members: Set<NodeIdentity> = []
+    /// Nodes that are up, and what is wanted of them.
+    private var members: [NodeIdentity: NodeUse] = [:]
     private var membersChangedAt = Duration.zero
     /// For this view and judgement there was nothing to do, and time alone does not change that.
     private var idle: (version: Int64, judgement: Judgement)?
     private var nextLoadCheck = Duration.zero
+    /// When something was last on the move: what came anew has no history yet.
+    private var lastMove = Duration.zero
 
     public init(timings: ClusterTimings) {
         self.timings = timings
@@ -86,7 +89,7 @@ public struct LeaderDuties: Sendable {
         }
         idle = nil
         let up = Set(snapshot.nodes.lazy.filter { $0.state == .up }.map(\.identity))
-        note(up, snapshot, at: now)
+        note(snapshot, at: now)
         let dead = up.intersection(judgement.silent.union(judgement.expired)).subtracting([node])
         let stalled = Set(
             moves.compactMap { place, move in
@@ -145,7 +148,7 @@ public struct LeaderDuties: Sendable {
     private mutating func balanceLoads(
         _ snapshot: ClusterSnapshot, _ surroundings: Surroundings, at now: Duration
     ) -> Duty? {
-        guard surroundings.balancesLoads, now >= nextLoadCheck, now - membersChangedAt >= timings.loadSettling,
+        guard surroundings.balancesLoads, now >= nextLoadCheck, now - max(membersChangedAt, lastMove) >= timings.loadSettling,
             snapshot.operations.isEmpty, moves.isEmpty, surroundings.judgement.isCalm
         else { return nil }
         nextLoadCheck = now + timings.loadCheckInterval
@@ -161,9 +164,11 @@ public struct LeaderDuties: Sendable {
     }
 
     /// Remembers since when each move and the present set of nodes has been seen.
-    private mutating func note(_ up: Set<NodeIdentity>, _ snapshot: ClusterSnapshot, at now: Duration) {
-        if up != members {
-            members = up
+    private mutating func note(_ snapshot: ClusterSnapshot, at now: Duration) {
+        var present: [NodeIdentity: NodeUse] = [:]
+        for node in snapshot.nodes where node.state == .up { present[node.identity] = node.use }
+        if present != members {
+            members = present
             membersChangedAt = now
         }
         var moving: [Place: Move] = [:]
@@ -179,6 +184,7 @@ public struct LeaderDuties: Sendable {
         }
         for pin in snapshot.pins where pin.isMoving { see(.actor(pin.actor), pin.epoch, pin.target) }
         moves = moving
+        if !moving.isEmpty { lastMove = now }
     }
 }
 

@@ -129,8 +129,10 @@ public struct RebalancePlanner: Sendable {
         return shards + (reports[node.incarnation]?.pins.values.reduce(0, +) ?? 0)
     }
 
+    /// As its owner tells; where it came a moment ago, as the owner before told.
     func cost(of shard: ShardID, at owner: NodeIdentity) -> Double {
-        max(LoadReport.idleCost, reports[owner.incarnation]?.shards[shard] ?? 0)
+        if let cost = reports[owner.incarnation]?.shards[shard] { return max(LoadReport.idleCost, cost) }
+        return reports.values.reduce(LoadReport.idleCost) { max($0, $1.shards[shard] ?? 0) }
     }
 
     /// The hottest node by the mean; 1 where there is nothing to compare.

@@ -8,6 +8,8 @@ final class LaneLoad: @unchecked Sendable {
     private var deliveries = [Int32](repeating: 0, count: ShardID.all.count)
     /// A second, averaged.
     private var rates = [Double](repeating: 0, count: ShardID.all.count)
+    /// Whether there is an average yet: the first figure of a shard that came is one by itself.
+    private var isKnown = [Bool](repeating: false, count: ShardID.all.count)
     /// Milliseconds that the commits of this period took; a part of them where there were many.
     private var commitTimes: [Float] = []
     private var lastLook: MonotonicTime
@@ -47,7 +49,9 @@ final class LaneLoad: @unchecked Sendable {
             let (done, told) = (Double(commits[index]) / seconds, Double(deliveries[index]) / seconds)
             look.commitsPerSecond += done
             look.deliveriesPerSecond += told
-            rates[index] = rates[index] * keep + (done + told * LoadReport.costOfDelivery) * (1 - keep)
+            let share = isKnown[index] ? keep : 0
+            rates[index] = rates[index] * share + (done + told * LoadReport.costOfDelivery) * (1 - share)
+            isKnown[index] = true
             commits[index] = 0
             deliveries[index] = 0
         }
@@ -59,6 +63,9 @@ final class LaneLoad: @unchecked Sendable {
 
     /// A shard that went away takes its history along.
     func forget(where isGone: (ShardID) -> Bool) {
-        for (index, shard) in ShardID.all.enumerated() where rates[index] > 0 && isGone(shard) { rates[index] = 0 }
+        for (index, shard) in ShardID.all.enumerated() where isKnown[index] && isGone(shard) {
+            rates[index] = 0
+            isKnown[index] = false
+        }
     }
 }
