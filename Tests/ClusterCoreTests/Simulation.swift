@@ -273,9 +273,46 @@ final class Simulation {
             process.owned = view.table.records.indices.filter { index in
                 view.table.records[index].owner == view.identity && process.quiesced[ShardID.all[index]] == nil
             }
+            if view.ownUse == .draining, view.table.places(ownedBy: view.identity).isEmpty {
+                // Its clients have two seconds to go.
+                schedule(after: .seconds(2), for: process) {
+                    self.ask(process, failed: {}) {
+                        _ = self.store.tables.endDrain(of: view.identity, at: self.store.time)
+                        return {}
+                    }
+                }
+            }
         case .displaced(let other):
             violations.append("\(now): \(process.name) thinks it was displaced by \(other)")
         }
+    }
+
+    // MARK: Operators
+
+    func newOperation() -> OperationID { OperationID(at: store.time.wall, using: &random) }
+
+    @discardableResult
+    func drain(_ name: String, timeout: Duration? = nil) -> OperationID? {
+        store.advance(to: now)
+        guard
+            case .operation(let operation) = store.tables.beginDrain(
+                newOperation(), of: name, timeout: timeout, by: "operator", at: store.time)
+        else { return nil }
+        return operation.id
+    }
+
+    func operation(_ id: OperationID?) -> OperationRecord? { id.flatMap { store.tables.operation($0) } }
+
+    var unfinished: [OperationRecord] { store.snapshot(at: now).operations }
+
+    /// Runs in small steps until `condition` holds, at most for `limit`; the time it took.
+    func run(until condition: () -> Bool, within limit: Duration) async -> Duration? {
+        let start = now
+        while now - start < limit {
+            if condition() { return now - start }
+            await run(for: .milliseconds(20))
+        }
+        return condition() ? now - start : nil
     }
 
     // MARK: What must hold
