@@ -63,6 +63,9 @@ public final class ChatNode: @unchecked Sendable {
     let lanes: [ChatLane]
     private let fanout: Fanout
     private let makeJournal: @Sendable (NodeIdentity, Int, EventLoop) -> LaneJournal
+    /// The version of the view that this node's actors go by.
+    public var viewVersion: Int64 { currentTable.version }
+
     /// The shard table as this node's actors know it.
     var currentTable: ShardTable { routing.withLock { $0.table } }
 

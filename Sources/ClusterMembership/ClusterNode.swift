@@ -115,6 +115,14 @@ public final class ClusterNode: Service {
         if !isRefreshWanted.exchange(true, ordering: .relaxed) { mailbox.post(.refresh) }
     }
 
+    /// Something was done to the cluster's tables through another door: loads the view, and lets the others know.
+    public func viewWasChanged() {
+        if let version = currentView?.version {
+            try? bus.publish(ClusterWire.encode(viewVersion: version + 1), to: ClusterSubject.view)
+        }
+        offer(.hint(ClusterWire.encode(viewVersion: .max)))
+    }
+
     // MARK: Service
 
     /// Joins, and returns when the delegate has the first view. Waits as long as the bus or the database is away.

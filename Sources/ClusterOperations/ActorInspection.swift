@@ -45,6 +45,10 @@ public final class ActorInspection: Sendable {
     }
 
     private func answer(_ words: [String]) async -> [ActorStatus] {
+        if words.count == 2, words[0] == "view", let version = Int64(words[1]) {
+            await waitForView(version)
+            return []
+        }
         if words.count == 2, words[0] == "one", let address = ActorAddress(words[1]) {
             return await chat.actor(address).map { [$0] } ?? []
         }
@@ -54,7 +58,15 @@ public final class ActorInspection: Sendable {
             of: ShardKind(rawValue: words[1]), byLoad: words[2] == "load", after: after, limit: limit)
     }
 
+    /// Until this node's actors go by the view of `version`, or a later one.
+    private func waitForView(_ version: Int64) async {
+        for _ in 0..<80 where chat.viewVersion < version { try? await Task.sleep(for: .milliseconds(5)) }
+    }
+
     // MARK: Asking
+
+    /// Returns when the node goes by the view of `version`; soon in any case.
+    func wait(for node: NodeIdentity, view version: Int64) async { _ = await ask(node, "view \(version)") }
 
     /// Nil where the node does not answer.
     func ask(_ node: NodeIdentity, _ question: Question) async -> [ActorStatus]? {

@@ -21,10 +21,27 @@ public final class ClusterConsole: ClusterInspector {
         self.inspection = inspection
     }
 
-    // MARK: What this node knows
+    // MARK: What there is
 
-    public func nodes() -> [NodeStatus] {
-        guard let view = membership.currentView else { return [] }
+    /// What the store says, and nothing older; while it is away, what this node saw last.
+    private func view() async -> ClusterView? {
+        guard let current = membership.currentView else { return nil }
+        guard let snapshot = try? await store.view() else { return current }
+        return ClusterView(of: current.identity, snapshot: snapshot, previous: nil)
+    }
+
+    public func announce() async {
+        membership.viewWasChanged()
+        guard let version = try? await store.viewVersion() else { return }
+        await withTaskGroup(of: Void.self) { group in
+            for node in membership.liveNodes {
+                group.addTask { [inspection] in await inspection.wait(for: node.identity, view: version) }
+            }
+        }
+    }
+
+    public func nodes() async -> [NodeStatus] {
+        guard let view = await view() else { return [] }
         let (loads, suspects) = (membership.loads, membership.suspects)
         let dead = view.gone.filter { $0.leaseRemaining > -Self.deathsShown }
         return (view.nodes + dead).map { record in
@@ -52,20 +69,17 @@ public final class ClusterConsole: ClusterInspector {
         }
     }
 
-    public func shards() -> (version: Int64, shards: [ShardStatus]) {
-        guard let view = membership.currentView else { return (0, []) }
+    public func shards() async -> (version: Int64, shards: [ShardStatus]) {
+        guard let view = await view() else { return (0, []) }
         let loads = membership.loads
-        return (
-            view.version,
-            view.table.records.map { record in
-                ShardStatus(
-                    record: record, load: record.owner.flatMap { loads[$0.incarnation]?.report.shards[record.id] })
-            }
-        )
+        let shards = view.table.records.map { record in
+            ShardStatus(record: record, load: record.owner.flatMap { loads[$0.incarnation]?.report.shards[record.id] })
+        }
+        return (view.version, shards)
     }
 
-    public func pins() -> [PinRecord] {
-        (membership.currentView?.table.pins.values.sorted { "\($0.actor)" < "\($1.actor)" }) ?? []
+    public func pins() async -> [PinRecord] {
+        await view()?.table.pins.values.sorted { "\($0.actor)" < "\($1.actor)" } ?? []
     }
 
     // MARK: Plans
@@ -125,13 +139,12 @@ public final class ClusterConsole: ClusterInspector {
     }
 
     public func actor(_ address: ActorAddress) async -> ActorStatus? {
-        guard let table = membership.currentView?.table, let owner = table.owner(of: address) else { return nil }
-        if let told = await inspection.ask(owner, address) { return told }
-        // Its node did not answer; where it belongs is known all the same.
+        guard let table = await view()?.table, let owner = table.owner(of: address) else { return nil }
         let pin = table.pins[address].flatMap { $0.owner == nil ? nil : $0 }
         let shard = table[address.shard]
+        // Where it belongs is known even if its node does not answer.
         return ActorStatus(
             actor: address, node: owner.name, epoch: table.epoch(of: address), since: pin?.since ?? shard.since,
-            reason: pin == nil ? shard.reason : .pin, activity: nil)
+            reason: pin == nil ? shard.reason : .pin, activity: await inspection.ask(owner, address)?.activity)
     }
 }

@@ -4,12 +4,15 @@ import RoostModel
 /// What the operators' routes ask about the cluster. ``ClusterConsole`` answers it in a node; tests have their own.
 public protocol ClusterInspector: Sendable {
     /// By name: nodes that are up, and those that died within the last hour.
-    func nodes() -> [NodeStatus]
+    func nodes() async -> [NodeStatus]
 
     /// All shards, and the version of the view that they are from.
-    func shards() -> (version: Int64, shards: [ShardStatus])
+    func shards() async -> (version: Int64, shards: [ShardStatus])
 
-    func pins() -> [PinRecord]
+    func pins() async -> [PinRecord]
+
+    /// Something was done by an operator. Returns when the nodes have heard of it; soon in any case.
+    func announce() async
 
     /// What would be moved to even the nodes out; nil while a node has not told of its work lately.
     func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan?

@@ -40,10 +40,10 @@ final class ClusterBridge: ClusterDelegate {
     }
 
     func viewChanged(_ view: ClusterView) async {
+        drain.viewChanged(view)
         let changes = chat.apply(view)
         watches.ownersChanged(changes)
         registry.forEach { $0.ownersChanged(changes) }
-        drain.viewChanged(view)
     }
 
     func servingChanged(_ isServing: Bool) {

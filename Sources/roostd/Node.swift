@@ -92,7 +92,9 @@ final class Node: Sendable {
             onDisplaced: { error in failure.withLock { $0 }?.fail("cluster", error) }, logger: logger, metrics: metrics)
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
         let inspection = ActorInspection(bus: bus, chat: chat)
-        let drain = NodeDrain(health: health, registry: registry, operations: operations, logger: logger.labelled("drain"))
+        let drain = NodeDrain(
+            health: health, registry: registry, operations: operations, announce: { membership.viewWasChanged() },
+            logger: logger.labelled("drain"))
         membership.attach(
             ClusterBridge(
                 chat: chat, registry: registry, watches: watches, drain: drain, inspection: inspection,

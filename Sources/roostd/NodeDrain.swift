@@ -24,17 +24,20 @@ final class NodeDrain: Sendable {
     private let health: NodeHealth
     private let registry: SessionRegistry
     private let operations: any OperationStore
+    /// The others are to hear of it.
+    private let announce: @Sendable () -> Void
     private let clock: any Clock<Duration>
     private let logger: Logger
     private let phase = Locked(Phase.none)
 
     init(
-        health: NodeHealth, registry: SessionRegistry, operations: any OperationStore,
+        health: NodeHealth, registry: SessionRegistry, operations: any OperationStore, announce: @escaping @Sendable () -> Void,
         clock: any Clock<Duration> = ContinuousClock(), logger: Logger
     ) {
         self.health = health
         self.registry = registry
         self.operations = operations
+        self.announce = announce
         self.clock = clock
         self.logger = logger
     }
@@ -76,6 +79,8 @@ final class NodeDrain: Sendable {
             max(Self.shortestSpread, registry.count / Self.sessionsPerSecond), Self.longestSpread)
         logger.info("nothing lives here any more, clients are sent elsewhere", [.count: registry.count])
         registry.leave(afterSeconds: seconds)
+        // Opened again at this very moment.
+        guard isDismissing(node) else { return registry.reopen() }
         for _ in 0..<(seconds * 20) where registry.count > 0 && isDismissing(node) {
             guard (try? await clock.sleep(for: .milliseconds(50))) != nil else { return }
         }
@@ -84,9 +89,11 @@ final class NodeDrain: Sendable {
         // The database may be away for a while.
         while isDismissing(node) {
             if let isDrained = try? await operations.endDrain(of: node) {
+                announce()
                 phase.withLock { phase in
                     // Something came back meanwhile: the next view says so, and it begins anew.
-                    if phase == .dismissing(node.incarnation) { phase = isDrained ? .drained(node.incarnation) : .none }
+                    guard phase == .dismissing(node.incarnation) else { return }
+                    phase = isDrained ? .drained(node.incarnation) : .emptying(node.incarnation)
                 }
                 return
             }

@@ -24,7 +24,7 @@ extension EndToEnd {
             for (pair, socket) in receivers { try await expectEverythingLive(pair, at: socket) }
             #expect(try await cluster.conversationsWithHoles() == [])
             try await eventually("node2 owns shards again", within: .seconds(60)) {
-                try await ownedShards(cluster)["node2", default: 0] > 0
+                try await cluster.ownedShards()["node2", default: 0] > 0
             }
             let carol = try await Person.guest("Carol", of: cluster, node: 2)
             let chat = try await carol.chat(with: load.pairs[0].sender)
@@ -146,7 +146,7 @@ extension EndToEnd {
             let taken = try await bob.at(others[0]).postInTheEnd("4", to: chat, within: .seconds(30))
             #expect(taken.json["seq"] == 4)
             try await eventually("its shards have other owners", within: .seconds(30)) {
-                try await ownedShards(cluster)["node\(owner)", default: 0] == 0
+                try await cluster.ownedShards()["node\(owner)", default: 0] == 0
             }
             try cluster.signal(SIGCONT, node: owner)
             _ = await stale.value
@@ -280,11 +280,5 @@ extension EndToEnd {
         }
 
         /// How many shards each live node owns.
-        private func ownedShards(_ cluster: Cluster) async throws -> [String: Int] {
-            let rows = try await cluster.query(
-                "SELECT n.name, count(*) FROM shards s JOIN cluster_nodes n ON n.incarnation = s.owner AND n.state = 'up' GROUP BY 1"
-            )
-            return Dictionary(rows.map { ($0[0], Int($0[1]) ?? 0) }) { $1 }
-        }
     }
 }

@@ -22,7 +22,9 @@ public struct AdminCluster: Sendable {
 
     var routes: [Route] {
         [
-            .admin(.get, "/admin/v1/nodes") { (_) async throws(RoostError) in items(inspector.nodes()) { $0.nodeStatus($1) } },
+            .admin(.get, "/admin/v1/nodes") { (_) async throws(RoostError) in
+                items(await inspector.nodes()) { $0.nodeStatus($1) }
+            },
             .admin(.post, "/admin/v1/nodes/{name}/cordon") { (request) async throws(RoostError) in
                 try await setUse(.cordoned, request)
             },
@@ -32,7 +34,7 @@ public struct AdminCluster: Sendable {
             .admin(.post, "/admin/v1/nodes/{name}/drain", body: .optional, drain),
             .admin(.post, "/admin/v1/rebalance", body: .optional, rebalance),
             .admin(.get, "/admin/v1/shards", shards),
-            .admin(.get, "/admin/v1/pins") { (_) async throws(RoostError) in items(inspector.pins()) { $0.pin($1) } },
+            .admin(.get, "/admin/v1/pins") { (_) async throws(RoostError) in items(await inspector.pins()) { $0.pin($1) } },
             .admin(.get, "/admin/v1/actors", actors),
             .admin(.get, "/admin/v1/actors/{kind}/{id}", actor),
             .admin(.put, "/admin/v1/actors/{kind}/{id}/pin", body: .required, pin),
@@ -65,8 +67,10 @@ public struct AdminCluster: Sendable {
     private func setUse(_ use: NodeUse, _ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         let (name, by) = (request.nodeName, request.operatorName)
         let isUp = try await backend.ask { try await operations.setUse(use, of: name, by: by) }
-        guard isUp else { throw inspector.nodes().contains { $0.name == name } ? RoostError(.conflict) : .notFound }
-        guard let node = inspector.nodes().first(where: { $0.name == name }) else { return .noContent }
+        let node = await inspector.nodes().first { $0.name == name }
+        guard isUp else { throw node == nil ? .notFound : RoostError(.conflict) }
+        await inspector.announce()
+        guard let node else { return .noContent }
         return .json { $0.nodeStatus(node.after(use)) }
     }
 
@@ -75,15 +79,17 @@ public struct AdminCluster: Sendable {
         let input = try DrainInput(try JSONBody(optional: request.body))
         if input.isDryRun {
             let plan = try await backend.ask { try await inspector.drainPlan(of: name) }
-            guard let plan else { throw inspector.nodes().contains { $0.name == name } ? RoostError(.conflict) : .notFound }
+            guard let plan else {
+                throw await inspector.nodes().contains { $0.name == name } ? RoostError(.conflict) : .notFound
+            }
             return .json { $0.plan(plan) }
         }
-        return try accepted(
+        return try await accepted(
             try await backend.ask { try await operations.beginDrain(of: name, timeout: input.timeout, by: by) })
     }
 
     private func shards(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
-        let (version, shards) = inspector.shards()
+        let (version, shards) = await inspector.shards()
         return .json { writer in
             writer.object { writer in
                 writer.key("version")
@@ -104,7 +110,7 @@ public struct AdminCluster: Sendable {
             try await backend.ask { try await operations.save(plan) }
             return .json { $0.plan(plan) }
         }
-        return try accepted(
+        return try await accepted(
             try await backend.ask {
                 try await operations.beginRebalance(
                     plan, maxConcurrentMoves: input.maxConcurrentMoves ?? RebalanceInput.concurrentMoves, reason: nil, by: by)
@@ -126,7 +132,7 @@ public struct AdminCluster: Sendable {
     private func actors(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         var query = ActorQuery(cursor: try request.query.cursor, limit: try request.query.limit)
         query.node = request.query.text("node")
-        if let node = query.node, !inspector.nodes().contains(where: { $0.name == node }) { throw .notFound }
+        if let node = query.node, await !inspector.nodes().contains(where: { $0.name == node }) { throw .notFound }
         if let text = request.query.text("kind") {
             guard let kind = ShardKind(rawValue: text) else {
                 throw RoostError(.badParameter, "kind is neither conversation nor presence")
@@ -164,12 +170,13 @@ public struct AdminCluster: Sendable {
     private func pin(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         let address = try await existing(request)
         let (node, by) = (try JSONBody(request.body).requiredString("node"), request.operatorName)
-        return try accepted(try await backend.ask { try await operations.pin(address, to: node, by: by) })
+        return try await accepted(try await backend.ask { try await operations.pin(address, to: node, by: by) })
     }
 
     private func unpin(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         let (address, by) = (try await existing(request), request.operatorName)
         guard let operation = try await backend.ask({ try await operations.unpin(address, by: by) }) else { return .noContent }
+        await inspector.announce()
         return .json(status: 202) { $0.operation(operation) }
     }
 
@@ -190,14 +197,18 @@ public struct AdminCluster: Sendable {
     private func change(_ change: OperationChange, _ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         let (id, by) = (try request.operationID, request.operatorName)
         let outcome = try await backend.ask { try await operations.change(id, change, by: by) }
-        return try answer(outcome, status: 200)
+        return try await answer(outcome, status: 200)
     }
 
-    private func accepted(_ outcome: OperationOutcome) throws(RoostError) -> HTTPResponse { try answer(outcome, status: 202) }
+    private func accepted(_ outcome: OperationOutcome) async throws(RoostError) -> HTTPResponse {
+        try await answer(outcome, status: 202)
+    }
 
-    private func answer(_ outcome: OperationOutcome, status: Int) throws(RoostError) -> HTTPResponse {
+    private func answer(_ outcome: OperationOutcome, status: Int) async throws(RoostError) -> HTTPResponse {
         switch outcome {
-        case .operation(let operation): return .json(status: status) { $0.operation(operation) }
+        case .operation(let operation):
+            await inspector.announce()
+            return .json(status: status) { $0.operation(operation) }
         case .notFound: throw .notFound
         case .conflict: throw RoostError(.conflict)
         case .planOutdated: throw RoostError(.planOutdated)

@@ -29,10 +29,4 @@ extension Cluster {
             return String(plain[mark.upperBound...].prefix { $0.isLetter || $0.isNumber || $0 == "-" || $0 == "_" })
         }
     }
-
-    /// Something that operators ask of a node.
-    func operate(_ method: String, _ path: String, node: Int = 1) async throws -> Answer {
-        let token = try file()["adminToken"].string
-        return try await HTTP.call(method, nodes()[node - 1].adminURL, "/admin/v1/\(path)", token: token)
-    }
 }

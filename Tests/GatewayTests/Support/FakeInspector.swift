@@ -17,9 +17,10 @@ final class FakeInspector: ClusterInspector {
 
     let state = Locked(State())
 
-    func nodes() -> [NodeStatus] { state.withLock { $0.nodes } }
-    func shards() -> (version: Int64, shards: [ShardStatus]) { state.withLock { $0.shards } }
-    func pins() -> [PinRecord] { state.withLock { $0.pins } }
+    func announce() async {}
+    func nodes() async -> [NodeStatus] { state.withLock { $0.nodes } }
+    func shards() async -> (version: Int64, shards: [ShardStatus]) { state.withLock { $0.shards } }
+    func pins() async -> [PinRecord] { state.withLock { $0.pins } }
     func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan? { state.withLock { $0.plan } }
 
     func drainPlan(of node: String) async throws(StoreError) -> RebalancePlan? { state.withLock { $0.drainPlans[node] } }
