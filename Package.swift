@@ -119,7 +119,8 @@ let package = Package(
             dependencies: ["EventLoop", "MemoryAdapters", "Notifications", "Ports", "RoostModel", "Runtime", "TestSupport"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
-        .testTarget(name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "Ports", "RoostModel"]),
+        .testTarget(
+            name: "ChatActorsTests", dependencies: ["ChatActors", "ConversationCore", "EventLoop", "Ports", "RoostModel"]),
         .testTarget(
             name: "ActorRuntimeTests",
             dependencies: ["ActorRuntime", "MemoryAdapters", "ClusterCore", "EventLoop", "TestSupport"]),

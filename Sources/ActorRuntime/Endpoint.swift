@@ -142,14 +142,21 @@ public final class Endpoint: @unchecked Sendable {
     }
 
     /// Tries again a little later, or at once when the routing changes: the two nodes' tables differ for a few milliseconds only.
+    /// What is refused again and again is tried less often.
     private func scheduleRepair() {
         guard !repairScheduled, !repairing.isEmpty else { return }
         repairScheduled = true
-        loop.schedule(after: .milliseconds(20)) { [self] in
+        loop.schedule(after: repairDelay) { [self] in
             repairScheduled = false
+            repairDelay = min(repairDelay * 2, Self.longestRepairDelay)
             repair()
+            if repairing.isEmpty { repairDelay = Self.shortestRepairDelay }
         }
     }
+
+    private static let shortestRepairDelay: Duration = .milliseconds(5)
+    private static let longestRepairDelay: Duration = .milliseconds(40)
+    private var repairDelay = shortestRepairDelay
 
     private func repair() {
         let addresses = repairing.filter { routing.owner(of: $0) != nil }
@@ -177,6 +184,7 @@ public final class Endpoint: @unchecked Sendable {
         courier.forget(except: new.live)
         let moved = queue.beginRepair { old.owner(of: $0) != new.owner(of: $0) }
         repairing.formUnion(moved)
+        repairDelay = Self.shortestRepairDelay
         repair()
     }
 

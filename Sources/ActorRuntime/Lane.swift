@@ -1,3 +1,4 @@
+import ClusterCore
 import EventLoop
 import Ports
 import RoostModel
@@ -14,9 +15,10 @@ public final class Lane: @unchecked Sendable {
 
     private let system: RoostActorSystem
     private let wallClock: @Sendable () -> Timestamp
-    private var activations: [ActorAddress: any HostedActor] = [:]
-    /// How many of them each shard has, by ``RoostModel/ShardID/tableIndex``.
-    private var awakeCounts = [Int32](repeating: 0, count: ShardID.all.count)
+    private var activations = AwakeActors()
+    private var held = HeldCalls()
+    /// Where the walk over idle actors goes on.
+    private var nextSwept = 0
     private var factories: [ShardKind: Factory] = [:]
     /// Places that are about to move, or that a leaving node gives up: nothing is admitted for them, though the table still names
     /// this node.
@@ -48,8 +50,10 @@ public final class Lane: @unchecked Sendable {
     func deliver(_ call: InboundCall) {
         let routing = endpoint.routing
         guard routing.isServing else { return answer(call, .failure(.unavailable)) }
-        guard routing.isOwnedHere(call.address), closed.isEmpty || isAdmitted(call.address, routing), let actor = activation(of: call.address)
-        else { return answer(call, .notOwner) }
+        guard routing.isOwnedHere(call.address) else { return hold(call, routing) }
+        guard closed.isEmpty || isAdmitted(call.address, routing), let actor = activation(of: call.address) else {
+            return answer(call, .notOwner)
+        }
         if call.verb == CommonVerb.perform {
             system.perform(call, on: actor, lane: self)
         } else {
@@ -60,6 +64,18 @@ public final class Lane: @unchecked Sendable {
     /// Whether neither the actor's place nor the actor itself, which may be about to leave its shard, is closed.
     private func isAdmitted(_ address: ActorAddress, _ routing: Routing) -> Bool {
         closed[routing.table.place(of: address)] == nil && closed[.actor(address)] == nil
+    }
+
+    /// Keeps a call whose actor is about to arrive, as its caller knows already; refuses any other.
+    private func hold(_ call: InboundCall, _ routing: Routing) {
+        guard routing.isArriving(call.address) else { return answer(call, .notOwner) }
+        let isFirst = held.isEmpty
+        guard held.add(call) else { return answer(call, .notOwner) }
+        system.metrics.heldCalls.increment()
+        guard isFirst else { return }
+        loop.schedule(after: HeldCalls.patience) { [self] in
+            for call in held.take() { answer(call, .notOwner) }
+        }
     }
 
     /// Answers a call that one of this lane's actors received.
@@ -78,8 +94,7 @@ public final class Lane: @unchecked Sendable {
         if let actor = activations[address] { return actor }
         guard let factory = factories[address.kind] else { return nil }
         let actor = RoostActorSystem.$activating.withValue(address) { factory(address, self) }
-        activations[address] = actor
-        awakeCounts[address.shard.tableIndex] += 1
+        activations.insert(actor, at: address)
         system.metrics.activations.increment()
         return actor
     }
@@ -88,17 +103,14 @@ public final class Lane: @unchecked Sendable {
     public func existing(_ address: ActorAddress) -> (any HostedActor)? { activations[address] }
 
     /// Forgets an actor that found nothing to be; the next call makes it anew.
-    public func drop(_ address: ActorAddress) { remove(address) }
-
-    private func remove(_ address: ActorAddress) {
-        if activations.removeValue(forKey: address) != nil { awakeCounts[address.shard.tableIndex] -= 1 }
-    }
+    public func drop(_ address: ActorAddress) { activations.remove(address) }
 
     /// Actors of the shard that are awake here, pinned ones too.
-    public func awakeCount(in shard: ShardID) -> Int { Int(awakeCounts[shard.tableIndex]) }
+    public func awakeCount(in shard: ShardID) -> Int { activations[shard].count }
 
-    /// Those that are awake here.
-    public var awake: [ActorAddress] { Array(activations.keys) }
+    public func forEachAwake(in shard: ShardID, _ body: (ActorAddress, any HostedActor) -> Void) {
+        for (address, actor) in activations[shard] { body(address, actor) }
+    }
 
     public static func activity(of actor: any HostedActor) -> ActorActivity { open(actor) }
 
@@ -110,23 +122,33 @@ public final class Lane: @unchecked Sendable {
 
     public var activeCount: Int { activations.count }
 
-    public func forEachActive(_ body: (any HostedActor) -> Void) {
-        for actor in activations.values { body(actor) }
+    public func forEachActive(of kind: ShardKind, _ body: (any HostedActor) -> Void) {
+        for shard in ShardID.all where shard.kind == kind {
+            for actor in activations[shard].values { body(actor) }
+        }
     }
 
+    /// Every actor is asked once in five seconds whether it may go, a few shards at a time: many of them do not hold up the lane.
+    private static let sweepInterval: Duration = .milliseconds(100)
+    private static let shardsPerSweep = ShardID.all.count / 50 + 1
+
     func startTimers() {
-        loop.schedule(after: .seconds(5)) { [self] in
-            sweep()
+        loop.schedule(after: Self.sweepInterval) { [self] in
+            sweep(Self.shardsPerSweep)
             startTimers()
         }
     }
 
-    /// Drops actors that have been idle long enough.
-    func sweep() {
+    /// Drops actors of the next `count` shards that have been idle long enough.
+    func sweep(_ count: Int) {
         let now = wallClock()
-        for (address, actor) in activations where Self.mayPassivate(actor, now) {
-            remove(address)
-            system.metrics.passivations.increment()
+        for _ in 0..<count {
+            let shard = ShardID.all[nextSwept]
+            nextSwept = (nextSwept + 1) % ShardID.all.count
+            for (address, actor) in activations[shard] where Self.mayPassivate(actor, now) {
+                activations.remove(address)
+                system.metrics.passivations.increment()
+            }
         }
     }
 
@@ -140,33 +162,49 @@ public final class Lane: @unchecked Sendable {
     /// pinned here stays when its shard goes, and one that is about to be pinned elsewhere goes alone.
     func close(_ places: Set<Place>, _ done: @escaping () -> Void) {
         let table = endpoint.routing.table
+        var leaving: [ActorAddress: any HostedActor] = [:]
         for place in places {
             closed[place] = Closing(epoch: table.epoch(of: place), wasMoving: table.isMoving(place))
+            switch place {
+            case .shard(let shard):
+                leaving.merge(activations[shard].filter { table.place(of: $0.key) == place }) { first, _ in first }
+            case .actor(let address): leaving[address] = activations[address]
+            }
         }
-        retire(where: { places.contains(table.place(of: $0)) || places.contains(.actor($0)) }, done)
+        retire(leaving, done)
     }
 
-    /// Drops what this node no longer owns, and opens what it was given again or whose move was called off.
+    /// Drops what this node no longer owns, opens what it was given again or whose move was called off, and lets in who waits for it.
     func routingChanged() {
         let routing = endpoint.routing
         closed = closed.filter { place, closing in
             let isCalledOff = closing.wasMoving && !routing.table.isMoving(place)
             return routing.isOwnedHere(place) && routing.table.epoch(of: place) == closing.epoch && !isCalledOff
         }
-        retire(where: { !routing.isOwnedHere($0) }, {})
+        let hasPins = Set(routing.table.pins.keys.map(\.shard))
+        for shard in ShardID.all where activations.count > 0 && !activations[shard].isEmpty {
+            if hasPins.contains(shard) {
+                retire(activations[shard].filter { !routing.isOwnedHere($0.key) }, {})
+            } else if !routing.isOwnedHere(shard) {
+                retire(activations[shard], {})
+            }
+        }
+        for call in held.take() { deliver(call) }
     }
 
     /// Retires every actor: this incarnation is over.
     func retireAll(_ done: @escaping () -> Void = {}) {
-        retire(where: { _ in true }, done)
+        for call in held.take() { answer(call, .notOwner) }
+        var leaving: [ActorAddress: any HostedActor] = [:]
+        for shard in ShardID.all { leaving.merge(activations[shard]) { first, _ in first } }
+        retire(leaving, done)
     }
 
-    private func retire(where matches: (ActorAddress) -> Bool, _ done: @escaping () -> Void) {
-        let leaving = activations.filter { matches($0.key) }
+    private func retire(_ leaving: [ActorAddress: any HostedActor], _ done: @escaping () -> Void) {
         guard !leaving.isEmpty else { return done() }
         let countdown = Countdown(leaving.count, done)
         for (address, actor) in leaving {
-            remove(address)
+            activations.remove(address)
             Self.retire(actor) { countdown.signal() }
         }
     }

@@ -33,6 +33,17 @@ public struct Routing: Sendable {
         return owner.incarnation == identity.incarnation
     }
 
+    /// Whether the actor, or its shard, is on its way to this node: whoever calls it here knows that it has arrived.
+    func isArriving(_ address: ActorAddress) -> Bool {
+        guard let identity else { return false }
+        var target = table.target(of: address.shard)
+        if !table.pins.isEmpty, let pin = table.pins[address] {
+            // One that is called home goes to whoever has its shard.
+            if pin.isMoving { target = pin.target ?? table.owner(of: address.shard) } else if pin.owner != nil { target = nil }
+        }
+        return target?.incarnation == identity.incarnation
+    }
+
     public func isHere(_ node: NodeIdentity) -> Bool { node.incarnation == identity?.incarnation }
 
     /// The live owner of an actor; nil while its shard has none.

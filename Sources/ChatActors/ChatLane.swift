@@ -61,8 +61,9 @@ final class ChatLane: @unchecked Sendable {
         closeJournal = {}
     }
 
-    /// Presence shards that came here: fresh owners must not call a user offline before their sessions had time to attach again.
-    func gained(_ shards: [GainedShard], pins: [ActorAddress]) {
+    /// Presence that came here, with its shard or by itself: a fresh owner must not call a user offline before their sessions had
+    /// time to attach again. The owners of `orphans` have died, with sessions perhaps.
+    func gained(_ shards: [GainedShard], pins: Set<ActorAddress>, orphans: [ActorAddress]) {
         let now = MonotonicTime.now
         recovering = recovering.filter { $0.value > now }
         for shard in shards where shard.shard.kind == .presence {
@@ -75,7 +76,10 @@ final class ChatLane: @unchecked Sendable {
             }
         }
         // A pinned presence has no shard of its own to wait with; its neighbours do no harm by waiting too.
-        for actor in pins where actor.kind == .presence { recovering[actor.shard] = now + PresenceMachine.nodeDeathLinger }
+        for actor in pins where actor.kind == .presence {
+            let wait = orphans.contains(actor) ? PresenceMachine.nodeDeathLinger : PresenceMachine.recoveryTime
+            recovering[actor.shard] = max(now + wait, recovering[actor.shard] ?? now)
+        }
     }
 
     /// How long a fresh owner in `shard` waits for sessions; nil where nothing is to be waited for.
@@ -86,7 +90,7 @@ final class ChatLane: @unchecked Sendable {
     }
 
     func nodesDeparted(_ nodes: Set<IncarnationID>) {
-        lane.forEachActive { actor in
+        lane.forEachActive(of: .presence) { actor in
             guard let presence = actor as? PresenceActor else { return }
             presence.assumeIsolated { $0.nodesDeparted(nodes) }
         }

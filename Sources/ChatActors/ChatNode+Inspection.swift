@@ -39,8 +39,13 @@ extension ChatNode {
         var presences = 0
 
         init(_ context: ChatLane, _ identity: NodeIdentity, _ table: ShardTable) {
-            context.load.forget { table.owner(of: $0) != identity }
             look = context.load.look(at: .now)
+            // After the look: what comes back begins anew.
+            context.load.forget { place in
+                // An actor that came home is counted with its shard again.
+                if case .actor(let actor) = place, table.place(of: actor) != place { return true }
+                return table.owner(of: place) != identity
+            }
             for record in table.records where record.owner == identity {
                 let awake = context.lane.awakeCount(in: record.id)
                 switch record.id.kind {
@@ -48,15 +53,15 @@ extension ChatNode {
                 case .presence: presences += awake
                 }
                 let index = record.id.tableIndex
-                costs.append((index, look.rates[index] + Double(awake) * LoadReport.costOfActor))
+                costs.append((index, look.shards[index] + Double(awake) * LoadReport.costOfActor))
             }
             for pin in table.pins.values where pin.owner == identity {
-                guard let actor = context.lane.existing(pin.actor) else { continue }
+                guard context.lane.existing(pin.actor) != nil else { continue }
                 switch pin.actor.kind {
                 case .conversation: conversations += 1
                 case .presence: presences += 1
                 }
-                pins.append((pin.actor, Lane.activity(of: actor).messagesPerSecond + LoadReport.costOfActor))
+                pins.append((pin.actor, (look.pins[pin.actor] ?? 0) + LoadReport.costOfActor))
             }
         }
     }
@@ -70,35 +75,49 @@ extension ChatNode {
         guard let identity = system.identity else { return [] }
         let table = currentTable
         var found: [ActorStatus] = []
+        let shards = ShardID.all.filter { kind == nil || $0.kind == kind }
         for context in lanes {
-            let addresses = await onLoop(of: context) { context.lane.awake.filter { kind == nil || $0.kind == kind } }
-            // In pieces, so that a lane with many actors is not held up.
-            for start in stride(from: 0, to: addresses.count, by: Self.inspectedAtOnce) {
-                let piece = addresses[start..<min(start + Self.inspectedAtOnce, addresses.count)]
-                found += await onLoop(of: context) {
-                    piece.compactMap { address in
-                        context.lane.existing(address).map {
-                            Self.status(address, Lane.activity(of: $0), identity, table)
-                        }
-                    }
+            var next = 0
+            while next < shards.count {
+                // In pieces, so that a lane with many actors is not held up.
+                let (piece, end) = await onLoop(of: context) { [next] in
+                    Self.piece(of: shards, from: next, context.lane, identity, table)
                 }
-                found = Self.first(limit, of: found, byLoad: byLoad, after: after)
+                next = end
+                if !piece.isEmpty { found = Self.first(limit, of: found + piece, byLoad: byLoad, after: after) }
             }
         }
         return await withRoutes(found)
     }
 
-    private static let inspectedAtOnce = 1000
+    /// How many actors are looked at in one turn of a lane: about half a millisecond's worth.
+    private static let inspectedAtOnce = 500
+
+    /// The actors of some of the shards, and where to go on.
+    private static func piece(
+        of shards: [ShardID], from start: Int, _ lane: Lane, _ identity: NodeIdentity, _ table: ShardTable
+    ) -> ([ActorStatus], end: Int) {
+        var statuses: [ActorStatus] = []
+        var index = start
+        while index < shards.count, statuses.count < inspectedAtOnce {
+            lane.forEachAwake(in: shards[index]) { address, actor in
+                statuses.append(status(address, Lane.activity(of: actor), identity, table))
+            }
+            index += 1
+        }
+        return (statuses, index)
+    }
 
     public static func first(
         _ limit: Int, of statuses: [ActorStatus], byLoad: Bool, after: (rate: Double, actor: ActorAddress)?
     ) -> [ActorStatus] {
-        func key(_ status: ActorStatus) -> (Double, String) {
-            (byLoad ? -(status.activity?.messagesPerSecond ?? 0) : 0, "\(status.actor)")
+        func isBefore(_ left: (rate: Double, actor: ActorAddress), _ right: (rate: Double, actor: ActorAddress)) -> Bool {
+            if byLoad, left.rate != right.rate { return left.rate > right.rate }
+            return left.actor < right.actor
         }
-        let bound = after.map { (byLoad ? -$0.rate : 0, "\($0.actor)") }
-        let rest = statuses.map { (key: key($0), status: $0) }.filter { item in bound.map { item.key > $0 } ?? true }
-        return rest.sorted { $0.key < $1.key }.prefix(limit).map(\.status)
+        let keyed = statuses.map { (key: (rate: $0.activity?.messagesPerSecond ?? 0, actor: $0.actor), status: $0) }
+        let rest = after.map { after in keyed.filter { isBefore(after, $0.key) } } ?? keyed
+        return rest.sorted { isBefore($0.key, $1.key) }.prefix(limit).map(\.status)
     }
 
     /// One actor of this node; asleep where nobody has called it lately.

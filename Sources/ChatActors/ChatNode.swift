@@ -131,6 +131,12 @@ public final class ChatNode: @unchecked Sendable {
     public func apply(_ view: ClusterView) -> OwnerChanges {
         let live = Set(view.nodes.map(\.identity))
         let old = routing.withLock { $0 }
+        // Before anybody can be let in.
+        for context in lanes {
+            context.lane.loop.execute {
+                context.gained(view.gained, pins: view.gainedPins, orphans: view.orphanedPins)
+            }
+        }
         update {
             $0.identity = view.identity
             $0.table = view.table
@@ -144,7 +150,6 @@ public final class ChatNode: @unchecked Sendable {
         if !failedOver.isEmpty, let first = lanes.first {
             first.lane.loop.execute { first.announceRecent(inShards: failedOver) }
         }
-        for context in lanes { context.lane.loop.execute { context.gained(view.gained, pins: view.gainedPins) } }
         if !view.departed.isEmpty {
             let departed = Set(view.departed.map(\.incarnation))
             for context in lanes { context.lane.loop.execute { context.nodesDeparted(departed) } }
@@ -193,7 +198,7 @@ public final class ChatNode: @unchecked Sendable {
     public func setSharesReadReceipts(_ shares: Bool, for user: UserID) {
         for context in lanes {
             context.lane.loop.execute {
-                context.lane.forEachActive { actor in
+                context.lane.forEachActive(of: .conversation) { actor in
                     guard let conversation = actor as? ConversationActor else { return }
                     conversation.assumeIsolated { $0.setSharesReadReceipts(shares, for: user) }
                 }

@@ -10,5 +10,8 @@ public struct OwnerChanges: Sendable {
 
     public func hasMoved(_ conversation: ConversationID) -> Bool { hasMoved(ActorAddress(conversation)) }
 
-    private func hasMoved(_ actor: ActorAddress) -> Bool { old.owner(of: actor) != new.owner(of: actor) }
+    /// It may have been away and back between two views that were seen here: its owner is the same then, and knows nothing any more.
+    private func hasMoved(_ actor: ActorAddress) -> Bool {
+        old.owner(of: actor) != new.owner(of: actor) || old.epoch(of: actor) != new.epoch(of: actor)
+    }
 }

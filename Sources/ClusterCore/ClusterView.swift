@@ -16,8 +16,8 @@ public struct ClusterView: Hashable, Sendable {
     public let changes: ShardChanges
     /// As ``ShardChanges/gained``, with the reason of each.
     public let gained: [GainedShard]
-    /// Actors that live here apart from their shards, and did not before.
-    public let gainedPins: [ActorAddress]
+    /// Actors that came here by themselves: they live apart from their shard now, or have come home to it.
+    public let gainedPins: Set<ActorAddress>
     /// Actors whose owner, apart from their shard, died, and whose shard is this node's: they may have committed what they told nobody.
     public let orphanedPins: [ActorAddress]
     /// Nodes that were not up in the view before.
@@ -49,9 +49,13 @@ public struct ClusterView: Hashable, Sendable {
                 reason: GainReason(of: shard, before: previous?.table[shard.id], states: states, identity: identity))
         }
         let table = table
-        gainedPins = table.pins.values.filter { pin in
-            pin.owner == identity && (before.pins[pin.actor]?.owner != identity || before.pins[pin.actor]?.epoch != pin.epoch)
-        }.map(\.actor)
+        // Shards bring their own along; these are the ones that came by themselves, to live apart or back with their shard.
+        gainedPins = Set(table.pins.keys).union(before.pins.keys).filter { actor in
+            guard table.owner(of: actor) == identity else { return false }
+            let isNew = before.owner(of: actor) != identity || before.epoch(of: actor) != table.epoch(of: actor)
+            let cameWithShard = table.place(of: actor) == .shard(actor.shard) && before.place(of: actor) == .shard(actor.shard)
+            return isNew && !cameWithShard
+        }
         // A pin that came home in good order is gone, or its owner is up.
         orphanedPins = before.pins.values.filter { pin in
             guard let owner = pin.owner, states[owner] == .dead || states[owner] == nil else { return false }

@@ -67,3 +67,11 @@ public struct ActorAddress: Hashable, Sendable, Codable, CustomStringConvertible
         try container.encode(description)
     }
 }
+
+/// By kind, then by identity.
+extension ActorAddress: Comparable {
+    public static func < (left: ActorAddress, right: ActorAddress) -> Bool {
+        if left.kind != right.kind { return left.kind.rawValue < right.kind.rawValue }
+        return (left.high, left.low) < (right.high, right.low)
+    }
+}

@@ -51,8 +51,11 @@ final class ClusterFixture: Sendable {
     }
 
     /// Gives all conversation shards to one member, moving to `target` if given, in every member's view or only in those of
-    /// `viewers`.
-    func own(_ owner: Int, epoch: Int64 = 1, movingTo target: Int? = nil, live: [Int]? = nil, viewers: [Int]? = nil) {
+    /// `viewers`. `pins` are actors apart from them.
+    func own(
+        _ owner: Int, epoch: Int64 = 1, movingTo target: Int? = nil, pins: [PinRecord] = [], live: [Int]? = nil,
+        viewers: [Int]? = nil
+    ) {
         let records = (0..<ShardKind.conversation.count).map {
             ShardRecord(
                 id: ShardID(kind: .conversation, number: $0), owner: members[owner].identity, epoch: Epoch(epoch),
@@ -62,10 +65,24 @@ final class ClusterFixture: Sendable {
         for viewer in viewers ?? Array(members.indices) {
             members[viewer].system.apply(
                 Routing(
-                    identity: members[viewer].identity, table: ShardTable(version: epoch, records: records), live: live,
+                    identity: members[viewer].identity, table: ShardTable(version: epoch, records: records, pins: pins),
+                    live: live,
                     isServing: true))
         }
     }
+
+    /// The record of a conversation that is pinned to, or on its way to or from, a member; at home with its shard where `owner` is nil.
+    func pin(_ conversation: ConversationID, at owner: Int?, epoch: Int64, moving: Bool = false, to target: Int? = nil)
+        -> PinRecord
+    {
+        PinRecord(
+            actor: ActorAddress(conversation), node: (target ?? owner).map { members[$0].identity.name },
+            owner: owner.map { members[$0].identity }, epoch: Epoch(epoch), isMoving: moving,
+            target: target.map { members[$0].identity }, since: .now)
+    }
+
+    /// The place of a conversation that lives apart.
+    func close(_ places: Set<Place>, at member: Int) async { await members[member].system.close(places) }
 
     func call(
         _ conversation: ConversationID, _ payload: [UInt8], from member: Int, timeout: Duration = .seconds(5)
@@ -85,5 +102,23 @@ final class ClusterFixture: Sendable {
             await member.system.leave()
             for loop in member.loops { await loop.stop() }
         }
+    }
+}
+
+extension ClusterFixture {
+    /// The conversations that are awake at a member.
+    func awake(at member: Int) async -> Set<ActorAddress> {
+        var found: Set<ActorAddress> = []
+        for lane in members[member].system.lanes {
+            let awake = await withCheckedContinuation { (continuation: CheckedContinuation<[ActorAddress], Never>) in
+                lane.loop.execute {
+                    var addresses: [ActorAddress] = []
+                    for shard in ShardID.all { lane.forEachAwake(in: shard) { address, _ in addresses.append(address) } }
+                    continuation.resume(returning: addresses)
+                }
+            }
+            found.formUnion(awake)
+        }
+        return found
     }
 }

@@ -34,12 +34,15 @@ public distributed actor ConversationActor: HostedActor {
     private var waiting: [ReplyToken: InboundCall] = [:]
     private var nextToken: UInt64 = 0
     private var isTurnScheduled = false
+    /// A batch is on its way to the disk, or its fate is being found out. Everything else can be dropped at once.
+    private var isWriting = false
     private var retirement: (@Sendable () -> Void)?
     private var lastUse: Timestamp
     /// When the conversation's row was brought up to date, as far as this actor has done it.
     private var lastSettling: Timestamp
     var typists = Typists()
-    var shard: ShardID { id.shard }
+    /// Where what it does is counted: its place is the same for as long as it is awake.
+    let loadSlot: LaneLoad.Slot
     private var rate: ActivityRate
 
     init(context: ChatLane, lane: Lane, actorSystem: RoostActorSystem) {
@@ -49,6 +52,7 @@ public distributed actor ConversationActor: HostedActor {
         lastUse = context.now()
         lastSettling = lastUse
         rate = ActivityRate(at: .now)
+        loadSlot = context.load.slot(of: lane.endpoint.routing.table.place(of: id))
     }
 
     var conversationID: ConversationID { id.conversationID }
@@ -79,12 +83,13 @@ public distributed actor ConversationActor: HostedActor {
 
     private func load() {
         context.loader.load(conversationID) { [self] result in
+            // Retired meanwhile.
+            guard case .loading = phase else { return }
             switch result {
             case .success(let snapshot?): phase = .awake(ConversationState(snapshot, rules: context.settings.rules))
             case .success(nil): leave(answering: .failure(.notFound))
             case .failure(let error): leave(answering: Self.outcome(of: error))
             }
-            if let retirement { return finishRetiring(retirement) }
             scheduleTurn()
         }
     }
@@ -94,8 +99,7 @@ public distributed actor ConversationActor: HostedActor {
         let calls = mailbox
         mailbox = []
         for call in calls { lane.answer(call, outcome) }
-        // A retiring actor has left the lane already, and another may stand in its place.
-        if retirement == nil { lane.drop(id) }
+        lane.drop(id)
     }
 
     // MARK: Turns
@@ -191,13 +195,15 @@ public distributed actor ConversationActor: HostedActor {
         for event in step.events { announce(event, json) }
         switch step.next {
         case .nothing: ended()
-        case .commit, .lookUp, .recover:
+        case .commit, .lookUp:
             if retirement != nil {
                 // What is not on its way to the disk yet is the next owner's to decide.
                 advance { $0.failed(.unavailable) }
             } else {
                 perform(step.next)
             }
+        // What may have been written told nobody: that is done here and now, also on leaving.
+        case .recover: perform(step.next)
         }
     }
 
@@ -208,6 +214,7 @@ public distributed actor ConversationActor: HostedActor {
         case .lookUp(let lookup):
             find(lookup) { [self] findings in advance { [now = context.now()] in $0.lookedUp(findings, now: now) } }
         case .recover(let lookup):
+            isWriting = true
             context.loader.load(conversationID) { [self] result in
                 switch result {
                 case .failure(let error): fail(error)
@@ -224,6 +231,7 @@ public distributed actor ConversationActor: HostedActor {
         let entry = JournalEntry(
             conversationID: conversationID, messages: request.messages, positions: request.positions, changes: request.changes,
             marksActive: request.marksActive)
+        isWriting = true
         context.writer.append(entry) { [self] result in
             switch result {
             case .success(.committed):
@@ -240,7 +248,7 @@ public distributed actor ConversationActor: HostedActor {
     private func count(_ request: CommitRequest) {
         let changes = max(1, request.messages.count)
         rate.happened(changes, at: .now)
-        context.load.committed(changes, in: shard)
+        context.load.committed(changes, in: loadSlot)
     }
 
     /// Another owner was faster. Once may be chance; a rival that keeps winning is the real owner.
@@ -308,6 +316,7 @@ public distributed actor ConversationActor: HostedActor {
     private var answersNotOwner = false
 
     private func advance(_ body: (inout ConversationState) -> ConversationStep) {
+        isWriting = false
         guard case .awake(var state) = phase else { return }
         phase = .gone
         let step = body(&state)
@@ -374,8 +383,9 @@ public distributed actor ConversationActor: HostedActor {
         for call in calls { lane.answer(call, .notOwner) }
         switch phase {
         case .gone: done()
-        case .awake(let state) where state.isFree: finishRetiring(done)
-        case .loading, .awake: retirement = done
+        case .awake where isWriting: retirement = done
+        // Reads change nothing, and whoever waits for them asks the next owner.
+        case .awake, .loading: finishRetiring(done)
         }
     }
 

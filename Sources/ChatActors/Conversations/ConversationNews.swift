@@ -47,7 +47,7 @@ extension ConversationActor {
         _ kind: FanoutEvent.Kind, _ seq: Seq, about subject: UserID? = nil, _ recipients: [UserID], _ payload: [UInt8]
     ) {
         guard !recipients.isEmpty else { return }
-        context.load.delivered(recipients.count, of: shard)
+        context.load.delivered(recipients.count, in: loadSlot)
         context.fanout.send(
             FanoutEvent(
                 kind: kind, conversationID: conversationID, seq: seq, subject: subject, recipients: recipients, payload: payload),

@@ -2,14 +2,24 @@ import EventLoop
 import Glibc
 import RoostModel
 
-/// What the actors of one lane have done since the last look, by shard. Counting is one addition. Confined to the lane's loop.
+/// What the actors of one lane have done since the last look, by shard, and by actor where one lives apart from its shard. Counting
+/// is one addition. Confined to the lane's loop.
 final class LaneLoad: @unchecked Sendable {
-    private var commits = [Int32](repeating: 0, count: ShardID.all.count)
-    private var deliveries = [Int32](repeating: 0, count: ShardID.all.count)
-    /// A second, averaged.
-    private var rates = [Double](repeating: 0, count: ShardID.all.count)
-    /// Whether there is an average yet: the first figure of a shard that came is one by itself.
-    private var isKnown = [Bool](repeating: false, count: ShardID.all.count)
+    /// Where something is counted: a shard by its ``RoostModel/ShardID/tableIndex``, or one of the pinned actors behind them.
+    struct Slot: Hashable, Sendable {
+        fileprivate let index: Int
+    }
+
+    private struct Counts {
+        var commits: Int32 = 0
+        var deliveries: Int32 = 0
+        /// A second, averaged; nil before the first look: the first figure of what came is an average by itself.
+        var rate: Double?
+    }
+
+    private var counts = [Counts](repeating: Counts(), count: ShardID.all.count)
+    private var pinSlots: [ActorAddress: Int] = [:]
+    private var freeSlots: [Int] = []
     /// Milliseconds that the commits of this period took; a part of them where there were many.
     private var commitTimes: [Float] = []
     private var lastLook: MonotonicTime
@@ -19,9 +29,23 @@ final class LaneLoad: @unchecked Sendable {
 
     init(at now: MonotonicTime) { lastLook = now }
 
-    func committed(_ count: Int, in shard: ShardID) { commits[shard.tableIndex] &+= Int32(truncatingIfNeeded: count) }
+    // MARK: Counting
 
-    func delivered(_ count: Int, of shard: ShardID) { deliveries[shard.tableIndex] &+= Int32(truncatingIfNeeded: count) }
+    func slot(of place: Place) -> Slot {
+        switch place {
+        case .shard(let shard): return Slot(index: shard.tableIndex)
+        case .actor(let actor):
+            if let known = pinSlots[actor] { return Slot(index: known) }
+            let index = freeSlots.popLast() ?? counts.endIndex
+            if index == counts.endIndex { counts.append(Counts()) }
+            pinSlots[actor] = index
+            return Slot(index: index)
+        }
+    }
+
+    func committed(_ count: Int, in slot: Slot) { counts[slot.index].commits &+= Int32(truncatingIfNeeded: count) }
+
+    func delivered(_ count: Int, in slot: Slot) { counts[slot.index].deliveries &+= Int32(truncatingIfNeeded: count) }
 
     func commitTook(_ duration: Duration) {
         let milliseconds = Float(duration / .milliseconds(1))
@@ -32,40 +56,46 @@ final class LaneLoad: @unchecked Sendable {
         }
     }
 
+    // MARK: Looking
+
     /// What happened since the last look.
     struct Look: Sendable {
         /// By ``RoostModel/ShardID/tableIndex``: commits a second, plus a tenth of the deliveries, averaged.
-        var rates: [Double]
-        var commitsPerSecond: Double
-        var deliveriesPerSecond: Double
-        var commitTimes: [Float]
+        var shards: [Double] = []
+        var pins: [ActorAddress: Double] = [:]
+        var commitsPerSecond = 0.0
+        var deliveriesPerSecond = 0.0
+        var commitTimes: [Float] = []
     }
 
     func look(at now: MonotonicTime) -> Look {
         let seconds = max(0.001, (now - lastLook) / .seconds(1))
         let keep = exp2(-seconds / Self.halfLife)
-        var look = Look(rates: [], commitsPerSecond: 0, deliveriesPerSecond: 0, commitTimes: commitTimes)
-        for index in rates.indices {
-            let (done, told) = (Double(commits[index]) / seconds, Double(deliveries[index]) / seconds)
+        var look = Look()
+        for index in counts.indices {
+            let (done, told) = (Double(counts[index].commits) / seconds, Double(counts[index].deliveries) / seconds)
             look.commitsPerSecond += done
             look.deliveriesPerSecond += told
-            let share = isKnown[index] ? keep : 0
-            rates[index] = rates[index] * share + (done + told * LoadReport.costOfDelivery) * (1 - share)
-            isKnown[index] = true
-            commits[index] = 0
-            deliveries[index] = 0
+            let current = done + told * LoadReport.costOfDelivery
+            counts[index] = Counts(rate: counts[index].rate.map { $0 * keep + current * (1 - keep) } ?? current)
         }
-        look.rates = rates
+        look.shards = counts[..<ShardID.all.count].map { $0.rate ?? 0 }
+        look.pins = pinSlots.mapValues { counts[$0].rate ?? 0 }
+        look.commitTimes = commitTimes
         commitTimes.removeAll(keepingCapacity: true)
         lastLook = now
         return look
     }
 
-    /// A shard that went away takes its history along.
-    func forget(where isGone: (ShardID) -> Bool) {
-        for (index, shard) in ShardID.all.enumerated() where isKnown[index] && isGone(shard) {
-            rates[index] = 0
-            isKnown[index] = false
+    /// What went away takes its history along.
+    func forget(where isGone: (Place) -> Bool) {
+        for (index, shard) in ShardID.all.enumerated() where counts[index].rate != nil && isGone(.shard(shard)) {
+            counts[index] = Counts()
+        }
+        for (actor, index) in pinSlots where isGone(.actor(actor)) {
+            counts[index] = Counts()
+            pinSlots[actor] = nil
+            freeSlots.append(index)
         }
     }
 }
