@@ -76,7 +76,11 @@ let package = Package(
                 "PostgresStore", "RoostModel", "Runtime",
             ]),
         .executableTarget(name: "roost-echo", dependencies: ["EdgeServer", "EventLoop", "RoostClient"]),
-        .executableTarget(name: "roostctl", dependencies: ["PostgresStore", "Runtime"]),
+        .target(
+            name: "OperatorTools", dependencies: ["EventLoop", "RoostClient", "RoostModel", "RoostProtocol"]),
+        .executableTarget(
+            name: "roostctl",
+            dependencies: ["EventLoop", "LoadCore", "OperatorTools", "PostgresStore", "RoostClient", "RoostProtocol", "Runtime"]),
         .target(name: "LoadCore", dependencies: ["RoostModel", "RoostProtocol"]),
         .target(
             name: "StoreBench",
@@ -117,6 +121,7 @@ let package = Package(
         .testTarget(
             name: "NotificationsTests",
             dependencies: ["EventLoop", "MemoryAdapters", "Notifications", "Ports", "RoostModel", "Runtime", "TestSupport"]),
+        .testTarget(name: "OperatorToolsTests", dependencies: ["OperatorTools", "RoostProtocol"]),
         .testTarget(name: "RuntimeTests", dependencies: ["Runtime", "TestSupport"]),
         .testTarget(name: "EdgeServerTests", dependencies: ["CEpoll", "EdgeServer", "EdgeCodec", "EventLoop", "RoostClient"]),
         .testTarget(

@@ -1,45 +1,90 @@
+import EventLoop
 import Glibc
+import LoadCore
+import OperatorTools
 import PostgresStore
+import RoostClient
+import RoostProtocol
 import Runtime
 
 // Parse, then one command.
 
-let usage = """
-    roostctl [settings] <command>
-
-    Commands:
-      migrate    bring the database's schema up to date; safe to run at any time, by several at once
-
-    --dir is short for --migrations.
-    """
-
-let settings: [any DeclaredSetting] = [PostgresConfiguration.urlSetting, Migrator.directorySetting]
-
-func fail(_ text: String, status: Int32) -> Never {
-    var line = "roostctl: \(text)\n"
-    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+func fail(_ text: String, _ status: Int32) -> Never {
+    Output.complain("roostctl: \(text)\n")
     exit(status)
 }
 
-let arguments = CommandLine.arguments.dropFirst().map { argument in
-    if argument == "--dir" { return "--migrations" }
-    return argument.hasPrefix("--dir=") ? "--migrations=" + argument.dropFirst(6) : argument
+func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
+
+/// Where the admin listeners are, and their token.
+func place(_ invocation: Invocation) throws(UsageFault) -> (urls: [String], token: String) {
+    if let path = invocation.options["cluster"] {
+        guard let text = Output.read(path), let file = try? JSONValue(Array(text.utf8)) else {
+            throw UsageFault("\(path) cannot be read, or is not the launcher's cluster.json")
+        }
+        let urls = (file["nodes"]?.array ?? []).compactMap { $0["adminUrl"]?.string }
+        return (urls, file["adminToken"]?.string ?? "")
+    }
+    guard let urls = invocation.options["admin-url"] ?? environment("ROOST_ADMIN_URL") else {
+        throw UsageFault("where is the cluster? --cluster FILE, --admin-url URL or ROOST_ADMIN_URL says it")
+    }
+    let token = invocation.options["admin-token"] ?? environment("ROOST_ADMIN_TOKEN") ?? ""
+    return (urls.split(separator: ",").map(String.init), token)
 }
 
+func migrate(_ invocation: Invocation, _ console: Console) throws {
+    let url = invocation.options["database-url"].map { ["--\("database-url")=\($0)"] } ?? []
+    let directory = (invocation.options["migrations"] ?? invocation.options["dir"]).map { ["--migrations=\($0)"] } ?? []
+    let settings: [any DeclaredSetting] = [PostgresConfiguration.urlSetting, Migrator.directorySetting]
+    guard
+        case .run(let configuration) = try Configuration.load(
+            settings, environment: Configuration.processEnvironment(), arguments: url + directory)
+    else { return }
+    let applied = try Migrator.runBlocking(
+        url: configuration[PostgresConfiguration.urlSetting], directory: configuration[Migrator.directorySetting])
+    if console.isJSON { return console.json(.object(["applied": .array(applied.map { .string($0) })])) }
+    for name in applied { console.line("applied \(name)") }
+    if applied.isEmpty { console.line("up to date") }
+}
+
+let invocation: Invocation
 do {
-    switch try Configuration.load(settings, environment: Configuration.processEnvironment(), arguments: arguments) {
-    case .help: print(Configuration.help(usage: usage, settings))
-    case .run(let configuration):
-        guard configuration.arguments == ["migrate"] else {
-            fail(configuration.arguments.isEmpty ? usage : "unknown command; see --help", status: 2)
-        }
-        let applied = try Migrator.runBlocking(
-            url: configuration[PostgresConfiguration.urlSetting], directory: configuration[Migrator.directorySetting])
-        for name in applied { print("applied \(name)") }
-        if applied.isEmpty { print("up to date") }
-    }
-} catch let faults as ConfigurationFaults {
-    fail("\(faults)", status: 2)
+    invocation = try Invocation.parse(Array(CommandLine.arguments.dropFirst()))
 } catch {
-    fail("\(error)", status: 1)
+    fail("\(error)", ExitCode.usage)
+}
+let isTerminal = isatty(STDOUT_FILENO) == 1
+let isColoured = isTerminal && !invocation.has("no-color") && environment("NO_COLOR") == nil
+let console = Console(style: Style(isColoured: isColoured), isJSON: invocation.has("json"), isTerminal: isTerminal) {
+    Output.print($0)
+}
+if invocation.has("help") || invocation.words == ["help"] {
+    Output.print(CommandList.usage)
+    exit(ExitCode.done)
+}
+signal(SIGPIPE, SIG_IGN)
+
+do {
+    switch invocation.words.first {
+    case "migrate": try migrate(invocation, console)
+    case "completion":
+        guard let script = invocation.words.dropFirst().first.flatMap(CommandList.completion) else {
+            throw UsageFault("completion needs a shell: bash, zsh or fish")
+        }
+        Output.print(script)
+    default:
+        let (urls, token) = try place(invocation)
+        let loop = try EventLoop(name: "client")
+        loop.start()
+        let client = try AdminClient(urls: urls, token: token, name: invocation.options["as"], loop: ClientLoop(loop))
+        try await Dispatcher(client: client, console: console).run(invocation)
+    }
+} catch let fault as UsageFault {
+    fail(fault.description, ExitCode.usage)
+} catch let fault as AdminFault {
+    fail(fault.description, fault.exitCode)
+} catch let faults as ConfigurationFaults {
+    fail("\(faults)", ExitCode.usage)
+} catch {
+    fail("\(error)", ExitCode.failed)
 }

@@ -189,7 +189,8 @@ extension EndToEnd {
             let nobody = UUID().uuidString.lowercased()
             for verb in ["cordon", "uncordon", "drain"] { try await expect(404, "notFound", "POST", "nodes/nowhere/\(verb)") }
             try await expect(422, "validationFailed", "POST", "nodes/node1/drain", ["timeoutSeconds": -1])
-            try await expect(422, "validationFailed", "POST", "rebalance", ["maxMoves": "many"])
+            try await expect(422, "validationFailed", "POST", "rebalance", ["maxMoves": 0])
+            try await expect(400, "malformed", "POST", "rebalance", ["maxMoves": "many"])
             try await expect(404, "notFound", "POST", "rebalance", ["planId": .string(nobody)])
             try await expect(404, "notFound", "GET", "actors/conversation/\(nobody)")
             try await expect(404, "notFound", "GET", "actors/cat/\(chat)")

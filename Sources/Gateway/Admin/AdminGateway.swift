@@ -23,7 +23,7 @@ public final class AdminGateway: EdgeHandler {
                         status: 200, headers: [("Content-Type", Metrics.contentType)], body: .bytes(Array(metrics.render().utf8)))
                 }
             ]
-        if let cluster { routes += cluster.routes }
+        if let cluster { routes += cluster.routes + [OperatorsPage.route] }
         if let users { routes += users.routes }
         if let hooks { routes += hooks.routes }
         let expected = Sodium.hash(token.utf8)
