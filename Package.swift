@@ -139,6 +139,9 @@ let package = Package(
                 "EventLoop", "RoostProtocol", "TestSupport",
             ]),
 
+        .testTarget(
+            name: "ClusterOperationsTests", dependencies: ["ClusterOperations", "RoostModel"]),
+
         // A whole node, or two, in one process: real sockets, memory behind.
         .testTarget(
             name: "NodeTests",

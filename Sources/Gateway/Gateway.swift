@@ -11,25 +11,30 @@ public final class Gateway: EdgeHandler {
     public static let subprotocol = "roost.v1"
     private static let socketPath = ["v1", "ws"]
     private static let echoPath = ["echo"]
+    /// What a proxy may need to see that this node is not ready.
+    private static let secondsToAnotherNode = 2
 
     private let api: API
     private let served: ServedRequests
     private let origins: Origins
     private let limiter: RateLimiter
     private let offersEcho: Bool
+    private let takesSockets: @Sendable () -> Bool
     private let makeSession: SessionFactory
 
     /// - Parameters:
     ///   - executor: started before the listener, stopped after it.
     ///   - profiles: nil where profiles need not be complete.
     ///   - isReady: what `/readyz` says; cheap, any thread.
+    ///   - takesSockets: false while this node sends its clients elsewhere; cheap, any thread.
     ///   - makeSession: for each socket whose handshake was accepted.
     public init(
         backend: Backend, authenticator: Authenticator, passwords: PasswordHasher, eraser: AccountEraser,
         exporter: AccountExporter,
         executor: RequestExecutor, settings: GatewaySettings = GatewaySettings(), limiter: RateLimiter = .off,
         profiles: ProfileGate? = nil,
-        isReady: @escaping @Sendable () -> Bool, metrics: Metrics, logger: Logger, makeSession: @escaping SessionFactory
+        isReady: @escaping @Sendable () -> Bool, takesSockets: @escaping @Sendable () -> Bool = { true },
+        metrics: Metrics, logger: Logger, makeSession: @escaping SessionFactory
     ) {
         let desk = SessionDesk(backend: backend, authenticator: authenticator)
         let routes =
@@ -55,6 +60,7 @@ public final class Gateway: EdgeHandler {
         self.limiter = limiter
         served = ServedRequests(api: api, executor: executor, metrics: metrics, listener: "public", logger: logger)
         offersEcho = settings.offersEcho
+        self.takesSockets = takesSockets
         self.makeSession = makeSession
     }
 
@@ -96,6 +102,13 @@ public final class Gateway: EdgeHandler {
         let offered = WebSocketHandshake.subprotocols(head)
         guard offered.isEmpty || offered.contains(Self.subprotocol) else {
             return .respond(api.failure(RoostError(.badParameter, "the subprotocol is \(Self.subprotocol)"), head))
+        }
+        guard takesSockets() else {
+            return .respond(
+                api.failure(
+                    RoostError(.unavailable, "this node is leaving, another takes you", retryAfter: Self.secondsToAnotherNode),
+                    head
+                ))
         }
         do throws(RoostError) { try limiter.admitSocket(head) } catch { return .respond(api.failure(error, head)) }
         return .webSocket(

@@ -114,7 +114,7 @@ final class Node: Sendable {
             backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
             executor: executor,
             settings: gatewaySettings, limiter: limiter, profiles: profiles,
-            isReady: { health.isReady }, metrics: metrics,
+            isReady: { health.isReady }, takesSockets: { !registry.isLeaving }, metrics: metrics,
             logger: logger.labelled("gateway"), makeSession: { Session(services: sessions, socket: $0) })
         let admin = AdminGateway(
             token: configuration[NodeSettings.adminToken], executor: executor, isReady: { health.isReady }, metrics: metrics,
@@ -147,6 +147,7 @@ final class Node: Sendable {
                 membership,
                 DrainService(
                     health: health, registry: registry, stopAccepting: { await publicListener.stopAccepting() }),
+                drain,
             ], shutdownTimeout: configuration[RuntimeSettings.shutdownTimeout], logger: logger)
         failure.withLock { $0 = group }
     }

@@ -1,25 +1,23 @@
 import ClusterCore
+import ClusterOperations
 import Gateway
 import Ports
 import RoostModel
 import Runtime
 
-/// This node's part in being drained by operators: not ready at once, and when nothing lives here any more it sends its clients elsewhere
-/// and says so. The process lives on, and is ready again when it is opened.
-final class NodeDrain: Sendable {
-    private enum Phase: Equatable {
-        case none
-        /// Things still live here.
-        case emptying(IncarnationID)
-        /// Clients are told to go.
-        case dismissing(IncarnationID)
-        case drained(IncarnationID)
-    }
-
+/// Carries out what ``ClusterOperations/DrainMachine`` decides. The process lives on, and is ready again when it is opened.
+final class NodeDrain: Service {
+    let name = "operators' drain"
     /// Clients that go at once would come to their next node at once.
     private static let sessionsPerSecond = 500
     private static let shortestSpread = 2
     private static let longestSpread = 30
+
+    private struct State {
+        var machine = DrainMachine()
+        var dismissal: Task<Void, Never>?
+        var isStopped = false
+    }
 
     private let health: NodeHealth
     private let registry: SessionRegistry
@@ -28,7 +26,7 @@ final class NodeDrain: Sendable {
     private let announce: @Sendable () -> Void
     private let clock: any Clock<Duration>
     private let logger: Logger
-    private let phase = Locked(Phase.none)
+    private let state = Locked(State())
 
     init(
         health: NodeHealth, registry: SessionRegistry, operations: any OperationStore, announce: @escaping @Sendable () -> Void,
@@ -42,59 +40,63 @@ final class NodeDrain: Sendable {
         self.logger = logger
     }
 
+    func start() async throws {}
+
+    /// From now on this node leaves for good, whatever operators want of it.
+    func stop() async {
+        let dismissal = state.withLock { state in
+            state.isStopped = true
+            return state.dismissal
+        }
+        dismissal?.cancel()
+        await dismissal?.value
+    }
+
+    /// Must be called for one view after the other.
     func viewChanged(_ view: ClusterView) {
-        let node = view.identity
-        switch view.ownUse {
-        case .open, .cordoned:
-            let wasDraining = phase.withLock { phase in
-                defer { phase = .none }
-                return phase != .none
+        let isEmpty = view.table.places(ownedBy: view.identity).isEmpty
+        state.withLock { state in
+            guard !state.isStopped,
+                let action = state.machine.viewChanged(view.ownUse, of: view.identity, isEmpty: isEmpty)
+            else { return }
+            switch action {
+            case .close: close()
+            case .dismiss(let dismissal):
+                close()
+                // One that is over ends by itself.
+                state.dismissal = Task { await dismiss(dismissal) }
+            case .reopen:
+                registry.reopen()
+                health.setDrained(false)
+                logger.info("in use again")
             }
-            guard wasDraining else { return }
-            registry.reopen()
-            health.endDrain()
-            logger.info("in use again")
-        case .draining, .drained:
-            health.beginDrain()
-            registry.close()
-            let isEmpty = view.table.places(ownedBy: node).isEmpty
-            let isDue = phase.withLock { phase in
-                switch phase {
-                case .dismissing(node.incarnation), .drained(node.incarnation): return false
-                case .none, .emptying, .dismissing, .drained:
-                    phase = isEmpty ? .dismissing(node.incarnation) : .emptying(node.incarnation)
-                    return isEmpty
-                }
-            }
-            if isDue { Task { await dismiss(node) } }
         }
     }
 
-    private func isDismissing(_ node: NodeIdentity) -> Bool {
-        phase.withLock { $0 == .dismissing(node.incarnation) }
+    private func close() {
+        health.setDrained(true)
+        registry.close()
     }
 
-    private func dismiss(_ node: NodeIdentity) async {
+    private func isPresent(_ dismissal: DrainMachine.Dismissal) -> Bool {
+        state.withLock { !$0.isStopped && $0.machine.isPresent(dismissal) }
+    }
+
+    private func dismiss(_ dismissal: DrainMachine.Dismissal) async {
         let seconds = min(
             max(Self.shortestSpread, registry.count / Self.sessionsPerSecond), Self.longestSpread)
         logger.info("nothing lives here any more, clients are sent elsewhere", [.count: registry.count])
         registry.leave(afterSeconds: seconds)
-        // Opened again at this very moment.
-        guard isDismissing(node) else { return registry.reopen() }
-        for _ in 0..<(seconds * 20) where registry.count > 0 && isDismissing(node) {
+        for _ in 0..<(seconds * 20) where registry.count > 0 && isPresent(dismissal) {
             guard (try? await clock.sleep(for: .milliseconds(50))) != nil else { return }
         }
-        guard isDismissing(node) else { return }
+        guard isPresent(dismissal) else { return }
         registry.forEach { $0.close(.goingAway) }
-        // The database may be away for a while.
-        while isDismissing(node) {
-            if let isDrained = try? await operations.endDrain(of: node) {
+        // The database may be away for a while, or something may have come back and be on its way out again.
+        while isPresent(dismissal) {
+            if (try? await operations.endDrain(of: dismissal.node)) == true {
+                state.withLock { $0.machine.ended(dismissal) }
                 announce()
-                phase.withLock { phase in
-                    // Something came back meanwhile: the next view says so, and it begins anew.
-                    guard phase == .dismissing(node.incarnation) else { return }
-                    phase = isDrained ? .drained(node.incarnation) : .emptying(node.incarnation)
-                }
                 return
             }
             guard (try? await clock.sleep(for: .milliseconds(500))) != nil else { return }

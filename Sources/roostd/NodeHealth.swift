@@ -8,7 +8,7 @@ final class NodeHealth: Sendable {
     private let bus: NATSBus
     private let pool: PostgresPool
     private let isServing: @Sendable () -> Bool
-    private let isDraining = Locked(false)
+    private let reasons = Locked((isLeaving: false, isDrained: false))
 
     init(bus: NATSBus, pool: PostgresPool, isServing: @escaping @Sendable () -> Bool) {
         self.bus = bus
@@ -16,10 +16,13 @@ final class NodeHealth: Sendable {
         self.isServing = isServing
     }
 
-    var isReady: Bool { !isDraining.withLock { $0 } && bus.state == .connected && pool.isAvailable && isServing() }
+    var isReady: Bool { mayBeReady && bus.state == .connected && pool.isAvailable && isServing() }
 
-    func beginDrain() { isDraining.withLock { $0 = true } }
+    private var mayBeReady: Bool { reasons.withLock { !$0.isLeaving && !$0.isDrained } }
 
-    /// Only a drain by operators ends; one that leads to the end of the process does not.
-    func endDrain() { isDraining.withLock { $0 = false } }
+    /// The process is about to end.
+    func beginDrain() { reasons.withLock { $0.isLeaving = true } }
+
+    /// Operators drain this node, or have taken it back.
+    func setDrained(_ isDrained: Bool) { reasons.withLock { $0.isDrained = isDrained } }
 }

@@ -88,4 +88,17 @@ import Testing
             _ = try await other.answer(to: 1).get()
         }
     }
+
+    @Test func aNodeThatIsClosedRefusesNewSocketsAndKeepsThoseThatItHas() async throws {
+        try await withCluster(1) { cluster in
+            let ann = try await cluster.anonymous()
+            let session = try await cluster.session(ann)
+            cluster.nodes[0].registry.close()
+            await #expect(throws: (any Error).self) { _ = try await cluster.socket() }
+            await session.send(.ping, id: 1)
+            _ = try await session.answer(to: 1).get()
+            cluster.nodes[0].registry.reopen()
+            _ = try await cluster.session(ann)
+        }
+    }
 }

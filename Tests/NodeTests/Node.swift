@@ -82,7 +82,7 @@ final class TestNode: Sendable {
             backend: backend, authenticator: authenticator, passwords: passwords, eraser: eraser, exporter: exporter,
             executor: executor,
             profiles: profiles,
-            isReady: { true },
+            isReady: { true }, takesSockets: { !registry.isLeaving },
             metrics: metrics, logger: .silent, makeSession: { Session(services: sessions, socket: $0) })
         server = EdgeServer(configuration: EdgeConfiguration(), loops: [edge], handler: gateway)
         self.registry = registry

@@ -107,7 +107,7 @@ public struct AdminCluster: Sendable {
         let by = request.operatorName
         let plan = try await plan(input)
         if input.isDryRun {
-            try await backend.ask { try await operations.save(plan) }
+            if input.planID == nil { try await backend.ask { try await operations.save(plan) } }
             return .json { $0.plan(plan) }
         }
         return try await accepted(
@@ -120,7 +120,7 @@ public struct AdminCluster: Sendable {
     private func plan(_ input: RebalanceInput) async throws(RoostError) -> RebalancePlan {
         if let id = input.planID {
             guard let plan = try await backend.ask({ try await operations.plan(id) }) else { throw .notFound }
-            return plan
+            return plan.limited(to: input.maxMoves)
         }
         let plan = try await backend.ask { try await inspector.rebalancePlan(maxMoves: input.maxMoves) }
         guard let plan else { throw RoostError(.unavailable, "A node has not told of its work lately") }
@@ -228,6 +228,15 @@ extension NodeStatus {
         return NodeStatus(
             name: name, incarnation: incarnation, state: next, version: version, startedAt: startedAt, url: url,
             isLeader: isLeader, report: report, places: places)
+    }
+}
+
+extension RebalancePlan {
+    /// The first moves are those that even out most.
+    fileprivate func limited(to count: Int?) -> RebalancePlan {
+        guard let count, count < moves.count else { return self }
+        return RebalancePlan(
+            id: id, viewVersion: viewVersion, moves: Array(moves.prefix(count)), before: before, after: after)
     }
 }
 

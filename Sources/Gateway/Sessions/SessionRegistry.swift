@@ -78,7 +78,7 @@ public final class SessionRegistry: SessionHub, @unchecked Sendable {
     }
 
     /// Whether this node takes no sessions any more.
-    var isLeaving: Bool { leaving.withLock { $0 } }
+    public var isLeaving: Bool { leaving.withLock { $0 } }
 
     /// Tells every client to go elsewhere, and takes no new ones.
     public func leave(afterSeconds seconds: Int) {

@@ -177,7 +177,7 @@ private enum OperationStatements {
         """
         WITH saved AS (
             INSERT INTO rebalance_plans (id, view_version, moves, before_loads, after_loads)
-            VALUES ($1::uuid, $2::bigint, $3::text, $4::text, $5::text)
+            VALUES ($1::uuid, $2::bigint, $3::text, $4::text, $5::text) ON CONFLICT (id) DO NOTHING
         )
         DELETE FROM rebalance_plans WHERE id IN (SELECT id FROM rebalance_plans ORDER BY id DESC OFFSET 99)
         """)
