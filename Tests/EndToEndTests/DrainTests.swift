@@ -154,10 +154,6 @@ extension EndToEnd {
         /// Every node is open and has its share at the beginning, and is open in the end.
         private func withEvenCluster(_ body: (Cluster) async throws -> Void) async throws {
             let cluster = try await Cluster.shared()
-            try await eventually("every node has its share", within: .seconds(60)) {
-                let shards = try await cluster.ownedShards()
-                return ["node1", "node2", "node3"].allSatisfy { shards[$0, default: 0] > 300 }
-            }
             try await cluster.rest()
             let outcome: Result<Void, any Error>
             do { outcome = .success(try await body(cluster)) } catch { outcome = .failure(error) }

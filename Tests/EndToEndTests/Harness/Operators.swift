@@ -23,13 +23,17 @@ extension Cluster {
         return try await operate("GET", "operations/\(id)", node: node).expect(200).json
     }
 
-    /// Waits until every node is in use and nothing is under way: no operation, and no shard that moves.
+    /// Waits until every node is in use, has its share, and nothing is under way: no operation, and no shard that moves.
     func rest(within limit: Duration = .seconds(60)) async throws {
-        for node in try await operate("GET", "nodes").expect(200).json["items"].items where node["state"] != "up" {
+        let nodes = try await operate("GET", "nodes").expect(200).json["items"].items
+        for node in nodes where node["state"] != "up" {
             _ = try await operate("POST", "nodes/\(node["name"].string ?? "")/uncordon")
         }
         try await eventually("nothing is under way", within: limit) {
-            try await query(
+            // A node with less than half of an even share is about to be given it.
+            let shares = try await ownedShards()
+            guard nodes.allSatisfy({ shares[$0["name"].string ?? "", default: 0] * nodes.count * 2 > 1280 }) else { return false }
+            return try await query(
                 """
                 SELECT (SELECT count(*) FROM operations WHERE ended_at IS NULL) + (SELECT count(*) FROM shards WHERE target IS NOT NULL)
                 """)[0][0] == "0"
