@@ -33,16 +33,15 @@ def check(browser, cluster):
     browser.get(cluster["nodes"][0]["adminUrl"] + "/")
     wait = WebDriverWait(browser, 40, poll_frequency=0.1)
 
+    # The tables are drawn anew every second: what is in them is read in one go.
     def text(selector):
-        return browser.find_element(By.CSS_SELECTOR, selector).text
+        return browser.execute_script("return document.querySelector(arguments[0]).innerText", selector)
 
     def row(name):
-        rows = browser.find_elements(By.CSS_SELECTOR, "#nodes tr")
-        found = [row.text for row in rows if row.text.startswith(name)]
-        return found[0] if found else ""
+        script = "return [...document.querySelectorAll('#nodes tr')].map(row => row.innerText).find(row => row.startsWith(arguments[0]))"
+        return " ".join((browser.execute_script(script, name) or "").split())
 
     def press(name, label):
-        # The table is drawn anew every second: the button is found and pressed in one go.
         script = """
             const row = [...document.querySelectorAll('#nodes tr')].find(row => row.textContent.startsWith(arguments[0]));
             const button = row && [...row.querySelectorAll('button')].find(button => button.textContent === arguments[1]);
