@@ -54,7 +54,8 @@ public struct ClusterTimings: Hashable, Sendable {
             ("servingWindow", servingWindow), ("heartbeatInterval", heartbeatInterval), ("probeTimeout", probeTimeout),
             ("busSettling", busSettling), ("viewPollInterval", viewPollInterval), ("urgentPollInterval", urgentPollInterval),
             ("candidacyStep", candidacyStep), ("joinSettling", joinSettling), ("moverPatience", moverPatience),
-            ("pauseThreshold", pauseThreshold), ("tick", tick),
+            ("pauseThreshold", pauseThreshold), ("tick", tick), ("loadSettling", loadSettling),
+            ("loadCheckInterval", loadCheckInterval), ("loadInterval", loadInterval),
         ]
         for (name, span) in spans where span <= .zero { faults.append("\(name) must be positive") }
         if missedHeartbeats < 2 { faults.append("missedHeartbeats must be at least 2") }

@@ -56,11 +56,17 @@ public struct ClusterView: Hashable, Sendable {
             let cameWithShard = table.place(of: actor) == .shard(actor.shard) && before.place(of: actor) == .shard(actor.shard)
             return isNew && !cameWithShard
         }
-        // A pin that came home in good order is gone, or its owner is up.
-        orphanedPins = before.pins.values.filter { pin in
+        let orphans = before.pins.values.filter { pin in
+            // A pin that came home in good order is gone, or its owner is up.
             guard let owner = pin.owner, states[owner] == .dead || states[owner] == nil else { return false }
             return table.pins[pin.actor]?.owner != owner && table.owner(of: pin.actor) == identity
-        }.map(\.actor)
+        }
+        // Those whose owner came and died between the two views.
+        let unseen = table.pins.values.filter { pin in
+            guard previous != nil, pin.owner == nil, before.pins[pin.actor]?.owner == nil else { return false }
+            return pin.epoch.value > (before.pins[pin.actor]?.epoch.value ?? 0) + 1 && table.owner(of: pin.actor) == identity
+        }
+        orphanedPins = (orphans + unseen).map(\.actor)
         let present = Set(nodes.map(\.identity))
         let past = Set(previous?.nodes.map(\.identity) ?? [])
         joined = nodes.map(\.identity).filter { !past.contains($0) }

@@ -15,7 +15,8 @@ public struct Heartbeat: Hashable, Sendable {
 /// The bytes of heartbeats and view hints.
 ///
 /// All integers are big endian. A heartbeat: `1`, the incarnation's 16 bytes, the view's version (8), then the name in UTF-8 to the
-/// end. A hint: `1`, the view's version (8). The first byte is the form's version: a later release may append fields under `1`
+/// end. A hint: `1`, the view's version (8; the greatest number where the sender does not know it, and all should look), the sender's
+/// incarnation (16; absent in hints of older releases). The first byte is the form's version: a later release may append fields under `1`
 /// only where this one ignores them (hints), and takes another number otherwise.
 public enum ClusterWire {
     static let version: UInt8 = 1
@@ -42,10 +43,21 @@ public enum ClusterWire {
             node: NodeIdentity(name: String(decoding: name, as: UTF8.self), incarnation: incarnation), viewVersion: version)
     }
 
-    public static func encode(viewVersion: Int64) -> [UInt8] {
+    /// - Parameter sender: who need not hear of it.
+    public static func encode(viewVersion: Int64, from sender: IncarnationID? = nil) -> [UInt8] {
         var bytes = [version]
         append(UInt64(bitPattern: viewVersion), to: &bytes)
+        if let sender {
+            append(sender.high, to: &bytes)
+            append(sender.low, to: &bytes)
+        }
         return bytes
+    }
+
+    /// Who sent a hint, where it says so.
+    public static func hintSender(_ bytes: [UInt8]) -> IncarnationID? {
+        guard bytes.count >= 25 else { return nil }
+        return IncarnationID(high: integer(bytes, at: 9), low: integer(bytes, at: 17))
     }
 
     /// Nil for anything else than a hint.

@@ -14,6 +14,14 @@ public struct LeaderDuties: Sendable {
         case note(OperationID, OperationProgress, OperationEnd?)
         /// The cluster evens itself out; the plan's id means nothing.
         case beginRebalance(RebalancePlan, RebalanceReason)
+
+        /// Whether the view has another version afterwards, so that the others should hear of it.
+        var changesView: Bool {
+            switch self {
+            case .declareDead, .repair, .move, .movePins, .beginRebalance: true
+            case .note(_, _, let end): end != nil
+            }
+        }
     }
 
     public enum RebalanceReason: String, Hashable, Sendable {
@@ -51,6 +59,8 @@ public struct LeaderDuties: Sendable {
         public var databaseTime: Timestamp
         /// Whether uneven loads are evened out without being asked.
         public var balancesLoads = false
+        /// Since when the store answers without a gap; nil while it does not. Nobody can release anything while it is away.
+        public var storeAnswersSince: Duration? = .zero
 
         public init(_ judgement: Judgement, databaseTime: Timestamp = Timestamp(milliseconds: 0)) {
             self.judgement = judgement
@@ -60,6 +70,7 @@ public struct LeaderDuties: Sendable {
 
     private struct Move: Sendable {
         let epoch: Epoch
+        let holder: NodeIdentity?
         let target: NodeIdentity?
         let since: Duration
     }
@@ -91,23 +102,23 @@ public struct LeaderDuties: Sendable {
         let up = Set(snapshot.nodes.lazy.filter { $0.state == .up }.map(\.identity))
         note(snapshot, at: now)
         let dead = up.intersection(judgement.silent.union(judgement.expired)).subtracting([node])
-        let stalled = Set(
-            moves.compactMap { place, move in
-                now - move.since >= timings.moverPatience ? snapshot.holder(of: place) : nil
-            })
+        let stalled = stalledMovers(surroundings, at: now)
         let living = up.subtracting(dead)
         // This node is alive and can be given shards even when nobody is heard: someone must have them.
         let ready = living.intersection(judgement.ready.union([node])).subtracting(stalled)
         let heirs = snapshot.heirs(among: ready)
+        let buried = Set(snapshot.nodes.lazy.filter { $0.state == .dead }.map(\.identity))
         // A leader that stalls fences itself, and comes back like any other.
         if let victim = dead.union(stalled.intersection(up)).min(by: { $0.name < $1.name }) {
             let rest = living.subtracting([victim])
-            let placements = Placement(nodes: heirs).repairs(of: snapshot.shards, owners: rest)
+            let placements = Placement(nodes: heirs).repairs(
+                of: snapshot.shards, owners: rest, dead: buried.union([victim]))
             let reason: DeathReason =
                 judgement.silent.contains(victim) ? .silent : judgement.expired.contains(victim) ? .leaseExpired : .moveStalled
             return .declareDead(victim, reason, placements)
         }
-        let repairs = Placement(nodes: heirs).repairs(of: snapshot.shards, owners: living)
+        let closed = Set(snapshot.nodes.lazy.filter { $0.use != .open }.map(\.identity))
+        let repairs = Placement(nodes: heirs).repairs(of: snapshot.shards, owners: living, closed: closed, dead: buried)
         if !repairs.isEmpty { return .repair(repairs) }
         if let duty = operate(snapshot, surroundings, ready: ready, at: now) { return duty }
         // Evening out is for quiet times: everybody is well and heard, and no one has come or gone just now.
@@ -115,6 +126,15 @@ public struct LeaderDuties: Sendable {
         if let duty = evenOut(snapshot, surroundings) { return duty }
         if moves.isEmpty, snapshot.operations.isEmpty { idle = (snapshot.version, judgement) }
         return balanceLoads(snapshot, surroundings, at: now)
+    }
+
+    /// Who has kept something for too long that it was told to hand over, while the store was there for it.
+    private func stalledMovers(_ surroundings: Surroundings, at now: Duration) -> Set<NodeIdentity> {
+        guard let answering = surroundings.storeAnswersSince else { return [] }
+        return Set(
+            moves.values.compactMap { move in
+                now - max(move.since, answering) >= timings.moverPatience ? move.holder : nil
+            })
     }
 
     /// The next step of what is wished. Nothing begins to move while somebody is in doubt, but what has come about is noted.
@@ -125,7 +145,7 @@ public struct LeaderDuties: Sendable {
         let isOpen = Set(snapshot.nodes.filter { $0.use == .open }.map(\.identity))
         let steps = OperationSteps(
             snapshot: snapshot, timings: timings, heirs: ready.intersection(isOpen).sorted { $0.name < $1.name },
-            reports: surroundings.loads.reports, now: surroundings.databaseTime,
+            ready: ready, isCalm: surroundings.judgement.isCalm, reports: surroundings.loads.reports, now: surroundings.databaseTime,
             slowMoves: moves.filter { now - $0.value.since >= .seconds(2) }.keys.sorted { "\($0)" < "\($1)" })
         if surroundings.judgement.isCalm {
             let pins = steps.pinMoves()
@@ -172,33 +192,26 @@ public struct LeaderDuties: Sendable {
             membersChangedAt = now
         }
         var moving: [Place: Move] = [:]
-        func see(_ place: Place, _ epoch: Epoch, _ target: NodeIdentity?) {
-            if let known = moves[place], known.epoch == epoch, known.target == target {
+        func see(_ place: Place, _ epoch: Epoch, from holder: NodeIdentity?, to target: NodeIdentity?) {
+            if let known = moves[place], known.epoch == epoch, known.holder == holder, known.target == target {
                 moving[place] = known
             } else {
-                moving[place] = Move(epoch: epoch, target: target, since: now)
+                moving[place] = Move(epoch: epoch, holder: holder, target: target, since: now)
             }
         }
         for shard in snapshot.shards {
-            if let target = shard.target, shard.owner != nil { see(.shard(shard.id), shard.epoch, target) }
+            if let target = shard.target, let owner = shard.owner { see(.shard(shard.id), shard.epoch, from: owner, to: target) }
         }
-        for pin in snapshot.pins where pin.isMoving { see(.actor(pin.actor), pin.epoch, pin.target) }
+        for pin in snapshot.pins where pin.isMoving {
+            let holder = pin.owner ?? snapshot.shards[pin.actor.shard.tableIndex].owner
+            see(.actor(pin.actor), pin.epoch, from: holder, to: pin.target)
+        }
         moves = moving
         if !moving.isEmpty { lastMove = now }
     }
 }
 
 extension ClusterSnapshot {
-    /// Who has to release the place.
-    func holder(of place: Place) -> NodeIdentity? {
-        switch place {
-        case .shard(let shard): return shards[shard.tableIndex].owner
-        case .actor(let actor):
-            guard let pin = pins.first(where: { $0.actor == actor }) else { return nil }
-            return pin.owner ?? shards[actor.shard.tableIndex].owner
-        }
-    }
-
     /// Those of `nodes` that may be given shards which have no owner: the open ones; where there are none, those that are better
     /// than nobody.
     func heirs(among nodes: Set<NodeIdentity>) -> [NodeIdentity] {

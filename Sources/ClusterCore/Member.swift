@@ -31,7 +31,7 @@ struct Member: Sendable {
     private var nextUrgentLoad = Duration.zero
     /// The next view is to be announced: this node changed it.
     private var announcesNextView = true
-    private var isDutyRunning = false
+    private var duty: LeaderDuties.Duty?
     private var nextDuty = Duration.zero
     /// The view on which the last duty was decided: one that changed nothing is not repeated at once.
     private var lastDutyVersion: Int64?
@@ -143,13 +143,13 @@ struct Member: Sendable {
 
     private mutating func performDuty(at now: Duration, _ actions: inout [MembershipAction]) {
         // A duty is decided on a view loaded after the last one ended, and once the others have had time to be heard.
-        guard !isDutyRunning, !isLoading, !isLoadWanted, now - registeredAt >= timings.joinSettling, let snapshot,
+        guard duty == nil, !isLoading, !isLoadWanted, now - registeredAt >= timings.joinSettling, let snapshot,
             let term = leader.term(at: now), now >= nextDuty || snapshot.version != lastDutyVersion
         else { return }
-        guard let duty = duties.next(snapshot, by: identity, in: surroundings(snapshot, at: now), at: now) else { return }
-        isDutyRunning = true
+        guard let next = duties.next(snapshot, by: identity, in: surroundings(snapshot, at: now), at: now) else { return }
+        duty = next
         lastDutyVersion = snapshot.version
-        actions.append(.perform(identity, duty, term: term))
+        actions.append(.perform(identity, next, term: term))
     }
 
     private func surroundings(_ snapshot: ClusterSnapshot, at now: Duration) -> LeaderDuties.Surroundings {
@@ -157,6 +157,7 @@ struct Member: Sendable {
             judgement(snapshot, at: now), databaseTime: snapshot.time + (now - snapshotAt))
         surroundings.loads = loads
         surroundings.balancesLoads = timings.balancesLoads
+        surroundings.storeAnswersSince = store.answersSince(at: now, timings)
         return surroundings
     }
 
@@ -293,11 +294,12 @@ struct Member: Sendable {
     }
 
     mutating func dutyEnded(_ outcome: StoreOutcome<Bool>, at now: Duration) -> [MembershipAction] {
-        isDutyRunning = false
+        let changesView = duty?.changesView ?? true
+        duty = nil
         isLoadWanted = true
         nextDuty = now + timings.retryInterval
         switch outcome {
-        case .success(true): return changedView() + proceed(at: now)
+        case .success(true): return (changesView ? changedView() : []) + proceed(at: now)
         case .success(false): leader.resign()
         case .failed: break
         }
@@ -316,9 +318,10 @@ struct Member: Sendable {
         }
     }
 
-    /// This node has changed the view: the others hear of it at once, and again with the exact version once it is loaded here.
+    /// This node has changed the view: the others hear of it at once, and again with the exact version once it is loaded here. Which
+    /// version it is now is not known yet: others may have changed it meanwhile, and a number that somebody has would be passed over.
     private mutating func changedView() -> [MembershipAction] {
         announcesNextView = true
-        return [.announceView(version: (view?.version ?? 0) + 1)]
+        return [.announceView(version: .max)]
     }
 }

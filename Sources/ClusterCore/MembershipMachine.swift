@@ -212,11 +212,19 @@ struct StoreHealth: Sendable {
     private var lastAnswer: Duration?
     /// Until when expired leases are not believed.
     private(set) var leasesBelievedFrom = Duration.zero
+    private var answering = Duration.zero
+
+    /// Since when it has answered without a gap; nil while it does not. This node asks at least once a poll interval.
+    func answersSince(at now: Duration, _ timings: ClusterTimings) -> Duration? {
+        guard let lastAnswer, now - lastAnswer <= timings.viewPollInterval * 2 else { return nil }
+        return answering
+    }
 
     mutating func answered(at now: Duration, _ timings: ClusterTimings) {
         // This node asks at least once a poll interval. A gap shorter than this cannot have cost anyone a lease.
         let harmless = timings.leaseDuration - timings.renewalInterval - timings.viewPollInterval
         if lastAnswer.map({ now - $0 > harmless }) ?? true { leasesBelievedFrom = now + timings.leaseDuration }
+        if lastAnswer.map({ now - $0 > timings.viewPollInterval * 2 }) ?? true { answering = now }
         lastAnswer = now
     }
 }

@@ -7,6 +7,10 @@ struct OperationSteps {
     let timings: ClusterTimings
     /// Nodes that may be given shards: open, and heard.
     let heirs: [NodeIdentity]
+    /// Nodes that are well and heard, whatever operators want of them.
+    let ready: Set<NodeIdentity>
+    /// Nobody is in doubt: moves may begin.
+    let isCalm: Bool
     let reports: [IncarnationID: LoadReport]
     /// The database's time.
     let now: Timestamp
@@ -77,7 +81,9 @@ struct OperationSteps {
         let paused = Set(snapshot.operations.filter { $0.state == .paused }.map(\.id))
         let moving = snapshot.pins.count { $0.isMoving }
         return snapshot.pins.filter { pin in
-            !pin.isMoving && pin.owner != wanted(pin) && !(pin.operation.map(paused.contains) ?? false)
+            let wanted = wanted(pin)
+            return !pin.isMoving && pin.owner != wanted && wanted.map(ready.contains) != false
+                && !(pin.operation.map(paused.contains) ?? false)
                 && isUp(pin.owner ?? table[pin.actor.shard.tableIndex].owner)
         }.prefix(max(0, timings.shardsPerHandOff - moving)).map {
             PinPlacement(actor: $0.actor, to: wanted($0), ifEpoch: $0.epoch)
@@ -135,17 +141,23 @@ struct OperationSteps {
 
     private func rebalanceProgress(_ operation: OperationRecord, _ progress: inout OperationProgress) -> OperationEnd? {
         var open = 0
+        var unheard: Set<String> = []
         progress.movesDone = 0
         progress.movesFailed = 0
         for move in operation.moves {
             switch state(of: move) {
             case .done: progress.movesDone += 1
             case .failed: progress.movesFailed += 1
-            case .open: open += 1
+            case .open:
+                open += 1
+                if !heirs.contains(where: { $0.name == move.to }) { unheard.insert(move.to) }
             }
         }
         progress.movesPlanned = operation.moves.count
         progress.blockedBy = blockers(operation, isWaiting: open > 0, heirs: heirs)
+        if progress.blockedBy.isEmpty, operation.state == .running {
+            progress.blockedBy = unheard.sorted().prefix(8).map { "\($0) is not heard" }
+        }
         guard open == 0 else { return nil }
         return progress.movesDone == 0 ? OperationEnd(.failed, reason: "overtaken") : OperationEnd(.done)
     }
@@ -166,14 +178,20 @@ struct OperationSteps {
     private func pinProgress(_ operation: OperationRecord, _ progress: inout OperationProgress) -> OperationEnd? {
         let pin = snapshot.pins.first { $0.actor == operation.actor }
         if operation.node == nil {
-            guard pin == nil else { return nil }
+            if let pin {
+                let home = table[pin.actor.shard.tableIndex].owner
+                progress.blockedBy = blockers(operation, isWaiting: true, heirs: [home].compactMap(\.self))
+                return nil
+            }
             progress.movesDone = 1
             return OperationEnd(.done)
         }
         guard let pin, pin.operation == operation.id else { return OperationEnd(.cancelled, reason: "superseded") }
         guard let wanted = wanted(pin) else {
-            progress.blockedBy = ["\(operation.node ?? "-") is not in use"]
-            return nil
+            // The pin itself stays: the actor goes there once the node is back in use, as it would after any absence.
+            let isThere = snapshot.nodes.contains { $0.identity.name == operation.node && $0.state == .up }
+            progress.movesFailed = 1
+            return OperationEnd(.failed, reason: isThere ? "nodeNotInUse" : "nodeDied")
         }
         progress.blockedBy = blockers(operation, isWaiting: true, heirs: [wanted])
         guard pin.owner == wanted, !pin.isMoving else { return nil }
@@ -184,6 +202,7 @@ struct OperationSteps {
     private func blockers(_ operation: OperationRecord, isWaiting: Bool, heirs: [NodeIdentity]) -> [String] {
         guard isWaiting, operation.state == .running else { return [] }
         if heirs.isEmpty { return ["no other node is open"] }
+        if !isCalm { return ["a node is not heard"] }
         return slowMoves.prefix(8).compactMap { place in
             switch place {
             case .shard(let id):

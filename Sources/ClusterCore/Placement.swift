@@ -14,12 +14,16 @@ public struct Placement {
         indexOf = Dictionary(self.nodes.enumerated().map { ($0.element, $0.offset) }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// Gives every shard without a living owner to a node, at once, and turns moves towards a node that is gone back to a living
-    /// one: to the owner itself, which then keeps the shard under the next epoch.
+    /// Gives every shard without a living owner to a node, at once, and turns moves towards a node that is gone, or no longer to be
+    /// given anything, back: to the owner itself, which then keeps the shard under the next epoch.
     ///
     /// - Parameters:
     ///   - owners: nodes that keep what they own, whether or not they may be given more.
-    public func repairs(of shards: [ShardRecord], owners: Set<NodeIdentity>) -> [ShardPlacement] {
+    ///   - closed: those of them to which nothing must move.
+    ///   - dead: owners that did not leave in good order.
+    public func repairs(
+        of shards: [ShardRecord], owners: Set<NodeIdentity>, closed: Set<NodeIdentity> = [], dead: Set<NodeIdentity> = []
+    ) -> [ShardPlacement] {
         guard !nodes.isEmpty else { return [] }
         var placements: [ShardPlacement] = []
         for kind in ShardKind.allCases {
@@ -35,9 +39,12 @@ public struct Placement {
                     if let index = indexOf[owner] { quota.counts[index] += 1 }
                     continue
                 }
-                let heir = owners.contains(target) ? target : owner
+                let heir = owners.contains(target) && !closed.contains(target) ? target : owner
                 if heir != target {
-                    placements.append(ShardPlacement(shard: shard.id, to: owner, ifEpoch: shard.epoch, isMove: true))
+                    placements.append(
+                        ShardPlacement(
+                            shard: shard.id, to: owner, ifEpoch: shard.epoch, isMove: true, reason: shard.reason,
+                            operation: shard.operation))
                 }
                 if let index = indexOf[heir] { quota.counts[index] += 1 }
             }
@@ -46,14 +53,17 @@ public struct Placement {
                 let chosen = shard.target.flatMap { indexOf[$0] } ?? heaviest(for: shard.id) { quota.hasRoom($0) }
                 guard let chosen else { continue }
                 quota.counts[chosen] += 1
-                placements.append(ShardPlacement(shard: shard.id, to: nodes[chosen], ifEpoch: shard.epoch, isMove: false))
+                placements.append(
+                    ShardPlacement(
+                        shard: shard.id, to: nodes[chosen], ifEpoch: shard.epoch, isMove: false,
+                        reason: shard.owner.map(dead.contains) == true ? .failover : .placement))
             }
         }
         return placements
     }
 
     /// Moves that bring the counts of each kind within one of each other: as few as can be, each to the node that has the
-    /// greatest weight for a shard of the fullest node. None while a shard has no owner among `nodes` or is on the move.
+    /// greatest weight for a shard of the fullest node. What others own, or what is on the move, takes no part.
     ///
     /// - Parameter limit: at most this many; a later round plans the rest.
     public func moves(of shards: [ShardRecord], limit: Int) -> [ShardPlacement] {
@@ -62,7 +72,7 @@ public struct Placement {
         for kind in ShardKind.allCases {
             var owned = [[ShardRecord]](repeating: [], count: nodes.count)
             for shard in shards where shard.id.kind == kind {
-                guard shard.target == nil, let owner = shard.owner, let index = indexOf[owner] else { return [] }
+                guard shard.target == nil, let owner = shard.owner, let index = indexOf[owner] else { continue }
                 owned[index].append(shard)
             }
             var donations = Donations(placement: self, owned: owned)

@@ -33,6 +33,8 @@ public struct RebalancePlanner: Sendable {
     /// Milliseconds that a hand-off keeps a shard from its callers: the way there, and the waking of its actors.
     static let pauseOfHandOff = 15.0
     static let pauseOfCost = 0.2
+    /// Of the mean: a node with less load than this may be given more.
+    private static let littleToDo = 0.75
 
     private let snapshot: ClusterSnapshot
     private let reports: [IncarnationID: LoadReport]
@@ -58,12 +60,17 @@ public struct RebalancePlanner: Sendable {
         var moves: [PlannedMove] = []
         guard nodes.count > 1, isUneven(loads, options) else { return plan(id, moves, after: loads) }
         var candidates = nodes.map { node in movable(of: node, options).sorted { $0.cost < $1.cost } }
+        // A node whose heat is one shard has nothing to give; the others still have.
+        var givers = Set(loads.indices)
+        let mean = loads.reduce(0, +) / Double(loads.count)
         while moves.count < options.maximumMoves {
-            let hottest = loads.indices.max { (loads[$0], -$0) < (loads[$1], -$1) }!
             let coldest = loads.indices.min { (loads[$0], $0) < (loads[$1], $1) }!
-            let mean = loads.reduce(0, +) / Double(loads.count)
-            guard loads[hottest] > mean * options.stopBelow else { break }
-            guard let index = best(candidates[hottest], difference: loads[hottest] - loads[coldest]) else { break }
+            guard let hottest = givers.max(by: { (loads[$0], -$0) < (loads[$1], -$1) }), loads[hottest] > mean * options.stopBelow
+            else { break }
+            guard let index = best(candidates[hottest], difference: loads[hottest] - loads[coldest]) else {
+                givers.remove(hottest)
+                continue
+            }
             let shard = candidates[hottest].remove(at: index)
             loads[hottest] -= shard.cost
             loads[coldest] += shard.cost
@@ -72,20 +79,46 @@ public struct RebalancePlanner: Sendable {
         return plan(id, moves, after: loads)
     }
 
-    /// Gives nodes that have less than half of an even share, in numbers, their share of each kind. Empty where there is none.
+    /// Gives nodes that have less than half of an even share, in numbers, their share of each kind, as far as that does not make them
+    /// hotter than the mean. A node that has few shards because they are hot is none of them: what a rebalance took from it would come
+    /// back. Empty where there is none.
     public func evenOut(id: PlanID) -> RebalancePlan {
         var loads = nodes.map { load(of: $0) }
+        let mean = loads.reduce(0, +) / Double(max(1, loads.count))
         var moves: [PlannedMove] = []
-        for placement in Placement(nodes: nodes).moves(of: snapshot.shards, limit: .max) where isPoor(placement) {
+        let poor = Set(
+            ShardKind.allCases.flatMap { kind in
+                nodes.filter { isPoor($0, kind) }.map { PoorNode(node: $0, kind: kind) }
+            })
+        for placement in shuffled(Placement(nodes: nodes).moves(of: snapshot.shards, limit: .max))
+        where poor.contains(PoorNode(node: placement.to, kind: placement.shard.kind)) {
             guard let owner = snapshot.shards[placement.shard.tableIndex].owner, let from = nodes.firstIndex(of: owner),
                 let to = nodes.firstIndex(of: placement.to)
             else { continue }
             let cost = cost(of: placement.shard, at: owner)
+            guard loads[to] + cost / 2 <= mean else { continue }
             loads[from] -= cost
             loads[to] += cost
             moves.append(move(placement.shard, cost: cost, from: owner, to: placement.to))
         }
         return plan(id, moves, after: loads)
+    }
+
+    /// Kinds in turn, in proportion: what stops half-way has given some of each.
+    private func shuffled(_ placements: [ShardPlacement]) -> [ShardPlacement] {
+        var position: [ShardKind: Int] = [:]
+        let counts = Dictionary(grouping: placements, by: \.shard.kind).mapValues(\.count)
+        let keyed = placements.enumerated().map { index, placement in
+            let kind = placement.shard.kind
+            position[kind, default: 0] += 1
+            return (key: Double(position[kind]!) / Double(counts[kind]!), index: index, placement: placement)
+        }
+        return keyed.sorted { ($0.key, $0.index) < ($1.key, $1.index) }.map(\.placement)
+    }
+
+    private struct PoorNode: Hashable {
+        let node: NodeIdentity
+        let kind: ShardKind
     }
 
     /// Everything off `node`, to those that have least to do. Empty where no other node is open.
@@ -116,7 +149,7 @@ public struct RebalancePlanner: Sendable {
             after: (after + [NodeLoad(node: node.name, load: 0)]).sorted { $0.node < $1.node })
     }
 
-    /// Whether a node that could be given shards has less than half of an even share of a kind.
+    /// Whether a node that could be given shards has less than half of an even share of a kind, and little else to do.
     public var hasPoorNode: Bool {
         nodes.count > 1 && nodes.contains { node in ShardKind.allCases.contains { isPoor(node, $0) } }
     }
@@ -176,10 +209,10 @@ public struct RebalancePlanner: Sendable {
 
     private func isPoor(_ node: NodeIdentity, _ kind: ShardKind) -> Bool {
         let owned = nodes.reduce(0) { $0 + count($1, kind) }
-        return count(node, kind) * 2 * nodes.count < owned
+        guard count(node, kind) * 2 * nodes.count < owned else { return false }
+        let total = nodes.reduce(0) { $0 + load(of: $1) }
+        return load(of: node) * Double(nodes.count) < total * Self.littleToDo
     }
-
-    private func isPoor(_ placement: ShardPlacement) -> Bool { isPoor(placement.to, placement.shard.kind) }
 
     private func move(_ shard: ShardID, cost: Double, from: NodeIdentity, to: NodeIdentity) -> PlannedMove {
         PlannedMove(

@@ -93,6 +93,12 @@ public struct ShardTable: Hashable, Sendable {
         shards(ownedBy: node).map { .shard($0) } + pins.values.filter { $0.owner == node }.map { .actor($0.actor) }
     }
 
+    /// Whether `node` owns nothing, and nothing is on its way to it.
+    public func isEmpty(_ node: NodeIdentity) -> Bool {
+        !records.contains { $0.owner == node || $0.target == node }
+            && !pins.values.contains { $0.owner == node || ($0.isMoving && $0.target == node) }
+    }
+
     public func shards(ownedBy node: NodeIdentity) -> [ShardID] {
         records.filter { $0.owner == node }.map(\.id)
     }

@@ -100,6 +100,7 @@ final class ClusterLoop {
             return machine.received(heartbeat, at: now)
         case .hint(let bytes):
             guard let version = ClusterWire.viewVersion(bytes) else { return malformed() }
+            if let sender = ClusterWire.hintSender(bytes), sender == machine.identity?.incarnation { return [] }
             return machine.received(hint: version, at: now)
         case .load(let bytes):
             guard let report = ClusterWire.load(bytes) else { return malformed() }
@@ -268,7 +269,8 @@ final class ClusterLoop {
         case .perform(let identity, let duty, let term): errands.perform(duty, by: identity, term: term, in: &group)
         case .release(let identity, let places): delegateQueue.quiesce(identity, places)
         case .sendHeartbeat(let heartbeat): publish(ClusterWire.encode(heartbeat), to: ClusterSubject.heartbeat)
-        case .announceView(let version): publish(ClusterWire.encode(viewVersion: version), to: ClusterSubject.view)
+        case .announceView(let version):
+            publish(ClusterWire.encode(viewVersion: version, from: machine.identity?.incarnation), to: ClusterSubject.view)
         case .probe(let identity, let peer): errands.probe(peer, by: identity)
         case .joined(let identity): delegateQueue.joined(identity)
         case .publish(let view):

@@ -117,9 +117,7 @@ public final class ClusterNode: Service {
 
     /// Something was done to the cluster's tables through another door: loads the view, and lets the others know.
     public func viewWasChanged() {
-        if let version = currentView?.version {
-            try? bus.publish(ClusterWire.encode(viewVersion: version + 1), to: ClusterSubject.view)
-        }
+        try? bus.publish(ClusterWire.encode(viewVersion: .max, from: identity?.incarnation), to: ClusterSubject.view)
         offer(.hint(ClusterWire.encode(viewVersion: .max)))
     }
 

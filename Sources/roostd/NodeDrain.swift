@@ -54,7 +54,8 @@ final class NodeDrain: Service {
 
     /// Must be called for one view after the other.
     func viewChanged(_ view: ClusterView) {
-        let isEmpty = view.table.places(ownedBy: view.identity).isEmpty
+        // What is still on its way here is turned back by the leader.
+        let isEmpty = view.table.isEmpty(view.identity)
         state.withLock { state in
             guard !state.isStopped,
                 let action = state.machine.viewChanged(view.ownUse, of: view.identity, isEmpty: isEmpty)

@@ -52,6 +52,7 @@ import Testing
         }
         #expect(Set(placements.map(\.shard)) == Set(shards.filter { $0.owner == c }.map(\.id)))
         #expect(Set(placements.map(\.to)) == [a, b])
+        #expect(placements.allSatisfy { $0.reason == .failover })
     }
 
     @Test func anExpiredLeaseIsDeathToo() {
@@ -76,6 +77,7 @@ import Testing
             return
         }
         #expect(Set(placements.map(\.shard)) == Set(shards.filter { $0.owner == c }.map(\.id)))
+        #expect(placements.allSatisfy { $0.reason == .placement })
     }
 
     @Test func aNewcomerGetsItsShareOnceAllIsQuiet() {
@@ -111,6 +113,45 @@ import Testing
         #expect(placements.allSatisfy { $0.to == a && !$0.isMove })
     }
 
+    /// Nobody could hand over anything while the store was away.
+    @Test func nobodyIsFencedForAStoreThatWasAway() {
+        var duties = LeaderDuties(timings: timings)
+        var shards = even([a, b])
+        shards[shards.firstIndex { $0.owner == b }!].target = a
+        let view = snapshot([record(a), record(b)], shards)
+        var surroundings = LeaderDuties.Surroundings(calm(a, b))
+        same(duties.next(view, by: a, in: surroundings, at: .zero), nil)
+        surroundings.storeAnswersSince = nil
+        same(duties.next(view, by: a, in: surroundings, at: .seconds(9)), nil)
+        surroundings.storeAnswersSince = .seconds(10)
+        same(duties.next(view, by: a, in: surroundings, at: .seconds(14)), nil)
+        guard case .declareDead(b, .moveStalled, _) = duties.next(view, by: a, in: surroundings, at: .seconds(15)) else {
+            Issue.record("it must not be forgiven for ever")
+            return
+        }
+    }
+
+    @Test func aNewcomerGetsItsShareThoughAnotherNodeIsCordoned() {
+        var duties = LeaderDuties(timings: timings)
+        var closed = record(b)
+        closed.use = .cordoned
+        let view = snapshot([record(a), closed, record(c)], even([a, b]))
+        same(duties.next(view, by: a, in: .init(calm(a, b, c)), at: .zero), nil)
+        guard case .beginRebalance(let plan, .nodeJoined) = duties.next(view, by: a, in: .init(calm(a, b, c)), at: .seconds(1))
+        else {
+            Issue.record("the newcomer gets nothing")
+            return
+        }
+        #expect(Set(plan.moves.map(\.from)) == ["a"] && Set(plan.moves.map(\.to)) == ["c"])
+        #expect((319...321).contains(plan.moves.count))
+    }
+
+    @Test func progressIsNoNewView() {
+        let progress = OperationProgress(movesPlanned: 1)
+        #expect(!LeaderDuties.Duty.note(OperationID(high: 1, low: 1), progress, nil).changesView)
+        #expect(LeaderDuties.Duty.note(OperationID(high: 1, low: 1), progress, OperationEnd(.done)).changesView)
+    }
+
     @Test func patienceBeginsAnewWithEachMoveOfAShard() {
         var duties = LeaderDuties(timings: timings)
         var shards = even([a, b])
@@ -127,6 +168,9 @@ import Testing
         let heartbeat = Heartbeat(node: node("node-1_a"), viewVersion: 1 << 40)
         #expect(ClusterWire.heartbeat(ClusterWire.encode(heartbeat)) == heartbeat)
         #expect(ClusterWire.viewVersion(ClusterWire.encode(viewVersion: 77)) == 77)
+        let hint = ClusterWire.encode(viewVersion: .max, from: heartbeat.node.incarnation)
+        #expect(ClusterWire.viewVersion(hint) == .max && ClusterWire.hintSender(hint) == heartbeat.node.incarnation)
+        #expect(ClusterWire.hintSender(ClusterWire.encode(viewVersion: 77)) == nil)
     }
 
     /// Frozen: nodes of the release before send these.
@@ -158,6 +202,7 @@ import Testing
         timings.tick = .seconds(1)
         timings.missedHeartbeats = 1
         timings.probeTimeout = .zero
-        #expect(timings.faults().count == 5)
+        timings.loadInterval = .zero
+        #expect(timings.faults().count == 6)
     }
 }

@@ -103,16 +103,15 @@ import Testing
         #expect(rounds == 9)
     }
 
-    @Test func noMovesWhileAShardIsUnownedOrMoving() {
+    @Test func whatMovesOrIsNotTheirsTakesNoPart() {
         let nodes = [node("node1"), node("node2")]
-        let lopsided = apply(Placement(nodes: [nodes[0]]).repairs(of: unowned(), owners: [nodes[0]]), to: unowned())
-        #expect(!Placement(nodes: nodes).moves(of: lopsided, limit: 10).isEmpty)
-        var moving = lopsided
-        moving[0].target = nodes[1]
-        #expect(Placement(nodes: nodes).moves(of: moving, limit: 10).isEmpty)
-        var orphaned = lopsided
-        orphaned[0].owner = nil
-        #expect(Placement(nodes: nodes).moves(of: orphaned, limit: 10).isEmpty)
+        var lopsided = apply(Placement(nodes: [nodes[0]]).repairs(of: unowned(), owners: [nodes[0]]), to: unowned())
+        lopsided[0].target = nodes[1]
+        lopsided[1].owner = nil
+        for index in 2..<200 { lopsided[index].owner = node("cordoned") }
+        let moves = Placement(nodes: nodes).moves(of: lopsided, limit: 2000)
+        #expect(moves.allSatisfy { $0.shard.tableIndex >= 200 && $0.to == nodes[1] })
+        #expect(moves.count == (1024 - 200) / 2 + 256 / 2)
     }
 
     @Test func aMoveTowardsADeadNodeReturnsToItsOwner() {
@@ -121,6 +120,18 @@ import Testing
         shards[7].target = b
         let placements = Placement(nodes: [a]).repairs(of: shards, owners: [a])
         #expect(placements == [ShardPlacement(shard: shards[7].id, to: a, ifEpoch: Epoch(1), isMove: true)])
+    }
+
+    @Test func aMoveTowardsANodeThatIsNotToBeGivenAnythingIsTurnedBack() {
+        let (a, b) = (node("a"), node("b"))
+        var shards = apply(Placement(nodes: [a]).repairs(of: unowned(), owners: [a]), to: unowned())
+        shards[7].target = b
+        let placements = Placement(nodes: [a]).repairs(of: shards, owners: [a, b], closed: [b])
+        #expect(placements.map(\.shard) == [shards[7].id] && placements[0].to == a && placements[0].isMove)
+        #expect(Placement(nodes: [a, b]).repairs(of: shards, owners: [a, b]).isEmpty)
+        // On its way back already, and to an owner that is itself cordoned.
+        shards[7].target = a
+        #expect(Placement(nodes: [b]).repairs(of: shards, owners: [a, b], closed: [a]).isEmpty)
     }
 
     @Test func aMoveOfADeadOwnerIsFinished() {

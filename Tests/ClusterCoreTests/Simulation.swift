@@ -48,6 +48,9 @@ final class Simulation {
     var storeCut: Set<String> = []
     var busCut: Set<String> = []
 
+    /// What the owner of a shard says that it costs; nil while nobody says anything.
+    var costs: ((ShardID) -> Double)?
+
     /// What went wrong; empty in a good run.
     private(set) var violations: [String] = []
     /// When each shard last began to be without a believing, serving, unfenced owner.
@@ -120,6 +123,7 @@ final class Simulation {
     func start(_ name: String) {
         let process = Process(name: name, timings: timings)
         processes[name] = process
+        schedule(after: latency(0...2000), for: process) { self.tellLoad(process) }
         perform(process.machine.bus(isConnected: isBusReachable(name), at: now), process)
         tick(process)
     }
@@ -144,6 +148,15 @@ final class Simulation {
     private func tick(_ process: Process) {
         perform(process.machine.tick(at: now), process)
         schedule(after: timings.tick, for: process) { self.tick(process) }
+    }
+
+    private func tellLoad(_ process: Process) {
+        if let costs, let view = process.view {
+            var report = LoadReport(node: view.identity)
+            for shard in view.table.shards(ownedBy: view.identity) { report.shards[shard] = costs(shard) }
+            broadcast(from: process.name) { $0.machine.received(report, at: self.now) }
+        }
+        schedule(after: timings.loadInterval, for: process) { self.tellLoad(process) }
     }
 
     // MARK: Faults of the bus
@@ -253,7 +266,9 @@ final class Simulation {
         case .sendHeartbeat(let heartbeat):
             broadcast(from: process.name) { peer in self.perform(peer.machine.received(heartbeat, at: self.now), peer) }
         case .announceView(let version):
-            broadcast(from: process.name) { peer in self.perform(peer.machine.received(hint: version, at: self.now), peer) }
+            broadcast(from: process.name) { peer in
+                if peer !== process { self.perform(peer.machine.received(hint: version, at: self.now), peer) }
+            }
         case .probe(let identity, let peer):
             let target = processes[peer.name].flatMap { $0.machine.identity == peer ? $0 : nil }
             let isReachable = isBusReachable(process.name) && isBusReachable(peer.name) && target != nil
@@ -273,7 +288,7 @@ final class Simulation {
             process.owned = view.table.records.indices.filter { index in
                 view.table.records[index].owner == view.identity && process.quiesced[ShardID.all[index]] == nil
             }
-            if view.ownUse == .draining, view.table.places(ownedBy: view.identity).isEmpty {
+            if view.ownUse == .draining, view.table.isEmpty(view.identity) {
                 // Its clients have two seconds to go.
                 schedule(after: .seconds(2), for: process) {
                     self.ask(process, failed: {}) {
@@ -297,6 +312,25 @@ final class Simulation {
         guard
             case .operation(let operation) = store.tables.beginDrain(
                 newOperation(), of: name, timeout: timeout, by: "operator", at: store.time)
+        else { return nil }
+        return operation.id
+    }
+
+    func rebalance(_ moves: [PlannedMove]) -> OperationID? {
+        store.advance(to: now)
+        let plan = RebalancePlan(id: PlanID(high: 1, low: 1), viewVersion: store.version, moves: moves, before: [], after: [])
+        guard
+            case .operation(let operation) = store.tables.beginRebalance(
+                newOperation(), plan, maxConcurrentMoves: timings.maximumHandOffs, reason: nil, by: "operator", at: store.time)
+        else { return nil }
+        return operation.id
+    }
+
+    func pin(_ actor: ActorAddress, to name: String) -> OperationID? {
+        store.advance(to: now)
+        guard
+            case .operation(let operation) = store.tables.pin(
+                newOperation(), actor, to: name, by: "operator", at: store.time)
         else { return nil }
         return operation.id
     }
