@@ -19,10 +19,13 @@ public final class ActorInspection: Sendable {
 
     private let bus: any MessageBus
     private let chat: ChatNode
+    private let work: BackgroundWork
 
-    public init(bus: any MessageBus, chat: ChatNode) {
+    /// - Parameter work: where questions are answered; one that is dropped is not answered.
+    public init(bus: any MessageBus, chat: ChatNode, work: BackgroundWork) {
         self.bus = bus
         self.chat = chat
+        self.work = work
     }
 
     static func subject(_ node: NodeIdentity) -> Subject {
@@ -37,7 +40,7 @@ public final class ActorInspection: Sendable {
             guard let reply = message.reply else { return }
             let lines = String(decoding: message.payload, as: UTF8.self).split(separator: "\n").map(String.init)
             guard lines.count == 2, lines[0] == Self.version else { return }
-            Task { [self] in
+            work.submit { [self] in
                 let statuses = await answer(lines[1].split(separator: " ").map(String.init))
                 reply(Array(([Self.version] + statuses.map(Self.line)).joined(separator: "\n").utf8))
             }

@@ -24,8 +24,8 @@ public final class ClusterConsole: ClusterInspector {
     // MARK: What there is
 
     /// What the store says, and nothing older; while it is away, what this node saw last.
-    private func view() async -> ClusterView? {
-        guard let current = membership.currentView else { return nil }
+    private func view() async throws(StoreError) -> ClusterView {
+        guard let current = membership.currentView else { throw StoreError(.unavailable) }
         guard let snapshot = try? await store.view() else { return current }
         return ClusterView(of: current.identity, snapshot: snapshot, previous: nil)
     }
@@ -40,8 +40,8 @@ public final class ClusterConsole: ClusterInspector {
         }
     }
 
-    public func nodes() async -> [NodeStatus] {
-        guard let view = await view() else { return [] }
+    public func nodes() async throws(StoreError) -> [NodeStatus] {
+        let view = try await view()
         let (loads, suspects) = (membership.loads, membership.suspects)
         let dead = view.gone.filter { $0.leaseRemaining > -Self.deathsShown }
         return (view.nodes + dead).map { record in
@@ -69,8 +69,8 @@ public final class ClusterConsole: ClusterInspector {
         }
     }
 
-    public func shards() async -> (version: Int64, shards: [ShardStatus]) {
-        guard let view = await view() else { return (0, []) }
+    public func shards() async throws(StoreError) -> (version: Int64, shards: [ShardStatus]) {
+        let view = try await view()
         let loads = membership.loads
         let shards = view.table.records.map { record in
             ShardStatus(record: record, load: record.owner.flatMap { loads[$0.incarnation]?.report.shards[record.id] })
@@ -78,8 +78,8 @@ public final class ClusterConsole: ClusterInspector {
         return (view.version, shards)
     }
 
-    public func pins() async -> [PinRecord] {
-        await view()?.table.pins.values.sorted { "\($0.actor)" < "\($1.actor)" } ?? []
+    public func pins() async throws(StoreError) -> [PinRecord] {
+        try await view().table.pins.values.sorted { "\($0.actor)" < "\($1.actor)" }
     }
 
     // MARK: Plans
@@ -139,7 +139,7 @@ public final class ClusterConsole: ClusterInspector {
     }
 
     public func actor(_ address: ActorAddress) async -> ActorStatus? {
-        guard let table = await view()?.table, let owner = table.owner(of: address) else { return nil }
+        guard let table = try? await view().table, let owner = table.owner(of: address) else { return nil }
         let pin = table.pins[address].flatMap { $0.owner == nil ? nil : $0 }
         let shard = table[address.shard]
         // Where it belongs is known even if its node does not answer.

@@ -2,14 +2,16 @@ import Ports
 import RoostModel
 
 /// What the operators' routes ask about the cluster. ``ClusterConsole`` answers it in a node; tests have their own.
+///
+/// - Throws: ``Ports/StoreError`` with `unavailable` before this node has seen the cluster at all.
 public protocol ClusterInspector: Sendable {
     /// By name: nodes that are up, and those that died within the last hour.
-    func nodes() async -> [NodeStatus]
+    func nodes() async throws(StoreError) -> [NodeStatus]
 
     /// All shards, and the version of the view that they are from.
-    func shards() async -> (version: Int64, shards: [ShardStatus])
+    func shards() async throws(StoreError) -> (version: Int64, shards: [ShardStatus])
 
-    func pins() async -> [PinRecord]
+    func pins() async throws(StoreError) -> [PinRecord]
 
     /// Something was done by an operator. Returns when the nodes have heard of it; soon in any case.
     func announce() async

@@ -91,7 +91,8 @@ final class Node: Sendable {
             operations: operations, bus: bus,
             onDisplaced: { error in failure.withLock { $0 }?.fail("cluster", error) }, logger: logger, metrics: metrics)
         let health = NodeHealth(bus: bus, pool: pool, isServing: { membership.isServing })
-        let inspection = ActorInspection(bus: bus, chat: chat)
+        let inspectionWork = BackgroundWork(limit: 64, metrics: metrics)
+        let inspection = ActorInspection(bus: bus, chat: chat, work: inspectionWork)
         let drain = NodeDrain(
             health: health, registry: registry, operations: operations, announce: { membership.viewWasChanged() },
             logger: logger.labelled("drain"))
@@ -135,7 +136,8 @@ final class Node: Sendable {
             [
                 loops, bus, ClosureService("postgres", start: { pool.start() }, stop: { await pool.stop() }),
                 mail.threads, mail.drain,
-                ClosureService("signals", start: { try signals.start() }), executor, passwords, background, lastSeen,
+                ClosureService("signals", start: { try signals.start() }), executor, passwords, background, inspectionWork,
+                lastSeen,
                 authenticator,
                 SearchPreparer(conversations: conversations, metrics: metrics, logger: logger.labelled("search")),
                 ClosureService("actors", start: { chat.start() }, stop: { await chat.end() }),

@@ -268,6 +268,23 @@ import Testing
         }
     }
 
+    @Test func thePinOfWhatIsGoneCanBeTakenAway() async throws {
+        try await withOperators { operators in
+            let (ann, bob) = (try await operators.client.register("ann@x.example"), try await operators.client.guest())
+            let made = try await operators.client.call(
+                "POST", "/v1/conversations", token: ann.token,
+                #"{"kind":"group","title":"Group","memberIds":["\#(bob.id)"]}"#)
+            let group = try #require(made["id"]?.string)
+            let path = "actors/conversation/\(group)/pin"
+            #expect(try await operators.call("PUT", path, #"{"node":"node1"}"#).status == 202)
+            let gone = try await operators.client.call("DELETE", "/v1/conversations/\(group)", token: ann.token)
+            #expect(gone.status == 204)
+            #expect(try await operators.call("PUT", path, #"{"node":"node1"}"#).status == 404)
+            #expect(try await operators.call("DELETE", path).status == 202)
+            #expect(try await operators.call("DELETE", path).status == 404)
+        }
+    }
+
     // MARK: Operations
 
     @Test func operationsArePausedResumedCancelledAndListed() async throws {

@@ -23,7 +23,7 @@ public struct AdminCluster: Sendable {
     var routes: [Route] {
         [
             .admin(.get, "/admin/v1/nodes") { (_) async throws(RoostError) in
-                items(await inspector.nodes()) { $0.nodeStatus($1) }
+                items(try await nodes()) { $0.nodeStatus($1) }
             },
             .admin(.post, "/admin/v1/nodes/{name}/cordon") { (request) async throws(RoostError) in
                 try await setUse(.cordoned, request)
@@ -34,7 +34,9 @@ public struct AdminCluster: Sendable {
             .admin(.post, "/admin/v1/nodes/{name}/drain", body: .optional, drain),
             .admin(.post, "/admin/v1/rebalance", body: .optional, rebalance),
             .admin(.get, "/admin/v1/shards", shards),
-            .admin(.get, "/admin/v1/pins") { (_) async throws(RoostError) in items(await inspector.pins()) { $0.pin($1) } },
+            .admin(.get, "/admin/v1/pins") { (_) async throws(RoostError) in
+                items(try await backend.ask { try await inspector.pins() }) { $0.pin($1) }
+            },
             .admin(.get, "/admin/v1/actors", actors),
             .admin(.get, "/admin/v1/actors/{kind}/{id}", actor),
             .admin(.put, "/admin/v1/actors/{kind}/{id}/pin", body: .required, pin),
@@ -64,10 +66,12 @@ public struct AdminCluster: Sendable {
 
     // MARK: Nodes
 
+    private func nodes() async throws(RoostError) -> [NodeStatus] { try await backend.ask { try await inspector.nodes() } }
+
     private func setUse(_ use: NodeUse, _ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         let (name, by) = (request.nodeName, request.operatorName)
+        let node = try await nodes().first { $0.name == name }
         let isUp = try await backend.ask { try await operations.setUse(use, of: name, by: by) }
-        let node = await inspector.nodes().first { $0.name == name }
         guard isUp else { throw node == nil ? .notFound : RoostError(.conflict) }
         await inspector.announce()
         guard let node else { return .noContent }
@@ -80,7 +84,7 @@ public struct AdminCluster: Sendable {
         if input.isDryRun {
             let plan = try await backend.ask { try await inspector.drainPlan(of: name) }
             guard let plan else {
-                throw await inspector.nodes().contains { $0.name == name } ? RoostError(.conflict) : .notFound
+                throw try await nodes().contains { $0.name == name } ? RoostError(.conflict) : .notFound
             }
             return .json { $0.plan(plan) }
         }
@@ -89,7 +93,7 @@ public struct AdminCluster: Sendable {
     }
 
     private func shards(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
-        let (version, shards) = await inspector.shards()
+        let (version, shards) = try await backend.ask { try await inspector.shards() }
         return .json { writer in
             writer.object { writer in
                 writer.key("version")
@@ -132,7 +136,7 @@ public struct AdminCluster: Sendable {
     private func actors(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
         var query = ActorQuery(cursor: try request.query.cursor, limit: try request.query.limit)
         query.node = request.query.text("node")
-        if let node = query.node, await !inspector.nodes().contains(where: { $0.name == node }) { throw .notFound }
+        if let node = query.node, try await !nodes().contains(where: { $0.name == node }) { throw .notFound }
         if let text = request.query.text("kind") {
             guard let kind = ShardKind(rawValue: text) else {
                 throw RoostError(.badParameter, "kind is neither conversation nor presence")
@@ -174,8 +178,12 @@ public struct AdminCluster: Sendable {
     }
 
     private func unpin(_ request: RequestContext) async throws(RoostError) -> HTTPResponse {
-        let (address, by) = (try await existing(request), request.operatorName)
-        guard let operation = try await backend.ask({ try await operations.unpin(address, by: by) }) else { return .noContent }
+        let (address, by) = (try request.actor, request.operatorName)
+        guard let operation = try await backend.ask({ try await operations.unpin(address, by: by) }) else {
+            // Only now: the pin of one that is gone can be taken away all the same.
+            _ = try await existing(request)
+            return .noContent
+        }
         await inspector.announce()
         return .json(status: 202) { $0.operation(operation) }
     }
@@ -217,7 +225,7 @@ public struct AdminCluster: Sendable {
 }
 
 extension NodeStatus {
-    /// This node may not have loaded the view yet that the act has made.
+    /// As the act leaves it.
     fileprivate func after(_ use: NodeUse) -> NodeStatus {
         let next: State =
             switch (state, use) {
