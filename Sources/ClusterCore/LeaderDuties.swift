@@ -123,7 +123,7 @@ public struct LeaderDuties: Sendable {
         if let duty = operate(snapshot, surroundings, ready: ready, at: now) { return duty }
         // Evening out is for quiet times: everybody is well and heard, and no one has come or gone just now.
         guard judgement.isCalm, ready == up, now - membersChangedAt >= timings.joinSettling else { return nil }
-        if let duty = evenOut(snapshot, surroundings) { return duty }
+        if let duty = evenOut(snapshot, surroundings, at: now) { return duty }
         if moves.isEmpty, snapshot.operations.isEmpty { idle = (snapshot.version, judgement) }
         return balanceLoads(snapshot, surroundings, at: now)
     }
@@ -145,7 +145,8 @@ public struct LeaderDuties: Sendable {
         let isOpen = Set(snapshot.nodes.filter { $0.use == .open }.map(\.identity))
         let steps = OperationSteps(
             snapshot: snapshot, timings: timings, heirs: ready.intersection(isOpen).sorted { $0.name < $1.name },
-            ready: ready, isCalm: surroundings.judgement.isCalm, reports: surroundings.loads.reports, now: surroundings.databaseTime,
+            ready: ready, isCalm: surroundings.judgement.isCalm, reports: surroundings.loads.reports,
+            now: surroundings.databaseTime,
             slowMoves: moves.filter { now - $0.value.since >= .seconds(2) }.keys.sorted { "\($0)" < "\($1)" })
         if surroundings.judgement.isCalm {
             let pins = steps.pinMoves()
@@ -156,12 +157,17 @@ public struct LeaderDuties: Sendable {
         return steps.note().map { .note($0.id, $0.progress, $0.end) }
     }
 
-    private func evenOut(_ snapshot: ClusterSnapshot, _ surroundings: Surroundings) -> Duty? {
+    private func evenOut(_ snapshot: ClusterSnapshot, _ surroundings: Surroundings, at now: Duration) -> Duty? {
         guard !isRebalancing(snapshot), moves.isEmpty else { return nil }
         let planner = RebalancePlanner(
             snapshot, reports: surroundings.loads.reports, now: surroundings.databaseTime)
         guard planner.hasPoorNode else { return nil }
-        let plan = planner.evenOut(id: PlanID(high: 0, low: 0))
+        // A newcomer has nothing to tell; what the others tell means something where nothing has moved lately.
+        let owners = Set(snapshot.shards.compactMap(\.owner))
+        let isKnown =
+            surroundings.loads.fresh(Array(owners), maximumAge: timings.loadInterval * 2, at: now) != nil
+            && now - lastMove >= timings.loadSettling
+        let plan = planner.evenOut(id: PlanID(high: 0, low: 0), levels: surroundings.balancesLoads && isKnown)
         return plan.moves.isEmpty ? nil : .beginRebalance(plan, .nodeJoined)
     }
 

@@ -27,6 +27,8 @@ struct Member: Sendable {
     private var isPolling = false
     private var isLoading = false
     private var isLoadWanted = true
+    /// Heard of while a load was under way, which may bring it: only if not, another one follows.
+    private var rumouredVersion: Int64 = 0
     private var nextLoad = Duration.zero
     private var nextUrgentLoad = Duration.zero
     /// The next view is to be announced: this node changed it.
@@ -206,6 +208,10 @@ struct Member: Sendable {
 
     mutating func received(hint version: Int64, at now: Duration) -> [MembershipAction] {
         guard version > view?.version ?? 0 else { return [] }
+        if isLoading, version != .max {
+            rumouredVersion = max(rumouredVersion, version)
+            return []
+        }
         isLoadWanted = true
         return proceed(at: now)
     }
@@ -251,6 +257,8 @@ struct Member: Sendable {
             return proceed(at: now)
         }
         var actions: [MembershipAction] = []
+        if new.version < rumouredVersion { isLoadWanted = true }
+        rumouredVersion = 0
         snapshot = new
         snapshotAt = start
         if new.version != view?.version {

@@ -91,9 +91,9 @@ public struct MembershipMachine: Sendable {
     }
 
     public mutating func left() -> [MembershipAction] {
-        let version = member?.view?.version
+        let isKnown = member?.view != nil
         state = .ended
-        return version.map { [.announceView(version: $0 + 1)] } ?? []
+        return isKnown ? [.announceView(version: .max)] : []
     }
 
     // MARK: Events of the bus

@@ -58,8 +58,14 @@ public struct RebalancePlanner: Sendable {
     public func rebalance(_ options: Options = Options(), id: PlanID) -> RebalancePlan {
         var loads = nodes.map { load(of: $0) }
         var moves: [PlannedMove] = []
-        guard nodes.count > 1, isUneven(loads, options) else { return plan(id, moves, after: loads) }
-        var candidates = nodes.map { node in movable(of: node, options).sorted { $0.cost < $1.cost } }
+        if nodes.count > 1, isUneven(loads, options) { level(&loads, options, except: [], &moves) }
+        return plan(id, moves, after: loads)
+    }
+
+    private func level(_ loads: inout [Double], _ options: Options, except moved: Set<Place>, _ moves: inout [PlannedMove]) {
+        var candidates = nodes.map { node in
+            movable(of: node, options).filter { !moved.contains(.shard($0.id)) }.sorted { $0.cost < $1.cost }
+        }
         // A node whose heat is one shard has nothing to give; the others still have.
         var givers = Set(loads.indices)
         let mean = loads.reduce(0, +) / Double(loads.count)
@@ -76,13 +82,14 @@ public struct RebalancePlanner: Sendable {
             loads[coldest] += shard.cost
             moves.append(move(shard.id, cost: shard.cost, from: nodes[hottest], to: nodes[coldest]))
         }
-        return plan(id, moves, after: loads)
     }
 
     /// Gives nodes that have less than half of an even share, in numbers, their share of each kind, as far as that does not make them
     /// hotter than the mean. A node that has few shards because they are hot is none of them: what a rebalance took from it would come
     /// back. Empty where there is none.
-    public func evenOut(id: PlanID) -> RebalancePlan {
+    ///
+    /// - Parameter levels: whether loads that are uneven after that are evened out in the same plan; for reports that can be trusted.
+    public func evenOut(id: PlanID, levels: Bool = false) -> RebalancePlan {
         var loads = nodes.map { load(of: $0) }
         let mean = loads.reduce(0, +) / Double(max(1, loads.count))
         var moves: [PlannedMove] = []
@@ -100,6 +107,9 @@ public struct RebalancePlanner: Sendable {
             loads[from] -= cost
             loads[to] += cost
             moves.append(move(placement.shard, cost: cost, from: owner, to: placement.to))
+        }
+        if levels, !moves.isEmpty, isUneven(loads, .automatic) {
+            level(&loads, Options(), except: Set(moves.map(\.place)), &moves)
         }
         return plan(id, moves, after: loads)
     }

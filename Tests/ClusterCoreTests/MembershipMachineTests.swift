@@ -106,8 +106,7 @@ import Testing
         let renews = machine.tick(at: .seconds(2))
         #expect(renews.contains(.renew(a1)))
         #expect(!renews.contains { if case .lead = $0 { true } else { false } })
-        let version = machine.view!.version
-        same(machine.left(), [.announceView(version: version + 1)])
+        same(machine.left(), [.announceView(version: .max)])
         #expect(machine.servingDeadline == nil)
         same(machine.tick(at: .seconds(9)), [])
     }
@@ -131,6 +130,35 @@ import Testing
         _ = machine.viewLoaded(a1, .success(store.snapshot(at: .seconds(1))), startedAt: .seconds(1), at: .milliseconds(1_400))
         same(machine.tick(at: .seconds(3)).contains(.release(a1, [.shard(shard)])), false)
         #expect(machine.view?.table.owner(of: shard) == b)
+    }
+
+    /// From a release until its heir has the view nothing waits for a tick or a poll, nor is more loaded than needed.
+    @Test func aReleaseIsHeardOfAndLoadedAtOnce() {
+        let loads: (MembershipAction) -> Bool = { if case .loadView = $0 { true } else { false } }
+        var store = SimulatedClusterStore()
+        var machine = joined(&store)
+        let now = Duration.milliseconds(30)
+        // Its own release: all are told, whatever version they have, and it loads at once.
+        let released = machine.releaseEnded(a1, [.shard(ShardID.all[0])], .success(()), at: now)
+        #expect(released.contains(.announceView(version: .max)) && released.contains(where: loads))
+        // What is heard while a load is under way is in it, or is loaded right after it.
+        let version = machine.view!.version
+        same(machine.received(hint: version + 1, at: now), [])
+        store.register(b, at: now)
+        var actions = machine.viewLoaded(a1, .success(store.snapshot(at: now)), startedAt: now, at: now)
+        #expect(machine.view?.version == version + 1 && !actions.contains(where: loads))
+        #expect(actions.contains(.announceView(version: version + 1)))
+        // Another's: loaded at once, and once more where it came too late for the load that was under way.
+        same(machine.received(hint: .max, at: now).contains(where: loads), true)
+        same(machine.received(hint: version + 1, at: now), [])
+        same(machine.received(hint: version + 2, at: now), [])
+        actions = machine.viewLoaded(a1, .success(store.snapshot(at: now)), startedAt: now, at: now)
+        #expect(actions.contains(where: loads))
+        same(machine.received(hint: .max, at: now).contains(where: loads), false)
+        actions = machine.viewLoaded(a1, .success(store.snapshot(at: now)), startedAt: now, at: now)
+        #expect(actions.contains(where: loads))
+        actions = machine.viewLoaded(a1, .success(store.snapshot(at: now)), startedAt: now, at: now)
+        #expect(!actions.contains(where: loads))
     }
 
     @Test func anExpiredLeaseSaysNothingSoonAfterTheStoreWasAway() {

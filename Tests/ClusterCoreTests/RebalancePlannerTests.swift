@@ -178,6 +178,17 @@ import Testing
         #expect(!planner(self.world(owners: nodes, costs: { _ in 1 })).hasPoorNode)
     }
 
+    @Test func aNewcomerMakesUnevenLoadsEvenWhereTheyAreKnown() {
+        // Each of the old ones has hot shards, of which chance gives the newcomer few or many.
+        let world = world(owners: [nodes[0], nodes[1]], costs: { $0.tableIndex < 12 && $0.tableIndex % 2 == 0 ? 100 : 0.1 })
+        let planner = planner(world)
+        let plan = planner.evenOut(id: id, levels: true)
+        #expect(RebalancePlanner.unevenness(plan.after.map(\.load)) <= 1.25)
+        #expect(Set(plan.moves.map(\.place)).count == plan.moves.count, "no shard twice")
+        // Figures that mean nothing are not acted upon.
+        #expect(planner.evenOut(id: id).moves.allSatisfy { $0.to == "c" })
+    }
+
     @Test func aShardThatJustCameCostsWhatItCostBefore() {
         var world = world(owners: [nodes[0], nodes[1]], costs: { _ in 2 })
         // The leader has given all of b's to c; c has not told yet.

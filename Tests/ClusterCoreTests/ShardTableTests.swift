@@ -57,4 +57,19 @@ import Testing
         #expect(same.changes(since: old, for: a).leaving.isEmpty)
         #expect(other.changes(since: old, for: a).leaving.map(\.target) == [node("c")])
     }
+
+    @Test func aNodeIsEmptyWhenNothingIsThereOrOnItsWay() {
+        let actor = ActorAddress(kind: .presence, high: 1, low: 2)
+        let pin = PinRecord(actor: actor, node: "b", owner: b, epoch: Epoch(1), since: Timestamp(milliseconds: 0))
+        var coming = pin
+        coming.owner = nil
+        #expect(ShardTable(version: 1, records: [shard(0, a, 1)]).isEmpty(b))
+        #expect(!ShardTable(version: 1, records: [shard(0, a, 1, to: b)]).isEmpty(b))
+        #expect(!ShardTable(version: 1, records: [shard(0, b, 1)]).isEmpty(b))
+        #expect(!ShardTable(version: 1, records: [], pins: [pin]).isEmpty(b))
+        #expect(ShardTable(version: 1, records: [], pins: [coming]).isEmpty(b))
+        coming.isMoving = true
+        coming.target = b
+        #expect(!ShardTable(version: 1, records: [], pins: [coming]).isEmpty(b))
+    }
 }
