@@ -59,32 +59,59 @@ public struct Timestamp: Hashable, Comparable, Sendable {
         buffer[23] = UInt8(ascii: "Z")
     }
 
-    /// Reads the form that ``write(to:)`` makes, and only that.
+    /// Reads a date-time of RFC 3339, section 5.6, in any of its forms; what is finer than a millisecond is cut off.
+    ///
+    /// Nil for anything else, for days that no calendar has, for leap seconds, and outside the years 0…9999.
     public init?(_ text: some StringProtocol) {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 24, bytes[4] == 0x2D, bytes[7] == 0x2D, bytes[10] == 0x54, bytes[13] == 0x3A, bytes[16] == 0x3A,
-            bytes[19] == 0x2E, bytes[23] == 0x5A
+        var parts = DateTimeParts(rest: Array(text.utf8)[...])
+        guard let year = parts.number(4), parts.take("-"), let month = parts.number(2), parts.take("-"),
+            let day = parts.number(2),
+            parts.take("Tt"), let hour = parts.number(2), parts.take(":"), let minute = parts.number(2), parts.take(":"),
+            let second = parts.number(2), let fraction = parts.fraction(), let offset = parts.offset(), parts.rest.isEmpty
         else { return nil }
-        var valid = true
-        func number(_ range: Range<Int>) -> Int {
-            var value = 0
-            for index in range {
-                guard (0x30...0x39).contains(bytes[index]) else {
-                    valid = false
-                    return 0
-                }
-                value = value * 10 + Int(bytes[index] - 0x30)
-            }
-            return value
-        }
-        let date = CivilDate(year: number(0..<4), month: number(5..<7), day: number(8..<10))
-        let (hour, minute, second, fraction) = (number(11..<13), number(14..<16), number(17..<19), number(20..<23))
-        guard valid, (1...12).contains(date.month), (1...31).contains(date.day), hour < 24, minute < 60, second < 60 else {
-            return nil
-        }
-        milliseconds =
-            Int64(date.daysSinceEpoch) * 86_400_000 + Int64((hour * 60 + minute) * 60 + second) * 1000 + Int64(fraction)
+        let date = CivilDate(year: year, month: month, day: day)
+        guard date.isInCalendar, hour < 24, minute < 60, second < 60 else { return nil }
+        let seconds = date.daysSinceEpoch * 86_400 + (hour * 60 + minute - offset) * 60 + second
+        guard (-62_167_219_200..<253_402_300_800).contains(seconds) else { return nil }
+        milliseconds = Int64(seconds) * 1000 + Int64(fraction)
     }
+}
+
+/// Takes the parts of a date-time off its beginning.
+private struct DateTimeParts {
+    var rest: ArraySlice<UInt8>
+
+    mutating func take(_ choice: StaticString) -> Bool {
+        guard let first = rest.first, choice.withUTF8Buffer({ $0.contains(first) }) else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    /// Exactly so many digits.
+    mutating func number(_ digits: Int) -> Int? {
+        guard rest.count >= digits, rest.prefix(digits).allSatisfy(isDigit) else { return nil }
+        defer { rest.removeFirst(digits) }
+        return rest.prefix(digits).reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    }
+
+    /// Milliseconds; 0 where there is no fraction.
+    mutating func fraction() -> Int? {
+        guard take(".") else { return 0 }
+        let digits = rest.prefix(while: isDigit)
+        guard !digits.isEmpty else { return nil }
+        rest.removeFirst(digits.count)
+        return (0..<3).reduce(0) { $0 * 10 + ($1 < digits.count ? Int(digits[digits.startIndex + $1] - 0x30) : 0) }
+    }
+
+    /// Minutes east of UTC.
+    mutating func offset() -> Int? {
+        if take("Zz") { return 0 }
+        let isWest = rest.first == UInt8(ascii: "-")
+        guard take("+-"), let hours = number(2), take(":"), let minutes = number(2), hours < 24, minutes < 60 else { return nil }
+        return (hours * 60 + minutes) * (isWest ? -1 : 1)
+    }
+
+    private func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 }
 
 extension Timestamp: CustomStringConvertible {
@@ -134,6 +161,12 @@ struct CivilDate {
         day = dayOfYear - (153 * shiftedMonth + 2) / 5 + 1
         month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    }
+
+    /// Whether there is such a day. Every other one reads as the day that many further on.
+    var isInCalendar: Bool {
+        let same = CivilDate(daysSinceEpoch: daysSinceEpoch)
+        return (1...12).contains(month) && same.month == month && same.day == day
     }
 
     var daysSinceEpoch: Int {
