@@ -80,6 +80,10 @@ import Testing
                 #expect(answer.status == 400 && answer.code == "badCursor", "\(path)")
             }
             #expect(try await client.call("GET", "/v1/sync?since=nonsense", token: bob.token).code == "badCursor")
+            for bad in ["x", "*", "a.b", chat.uppercased()] {
+                let answer = try await client.call("GET", "/v1/search/messages?query=a&conversationId=\(bad)", token: bob.token)
+                #expect(answer.status == 400 && answer.code == "badParameter", "\(bad)")
+            }
             for bad in ["before=x", "after=-1", "around=1.0", "before=1&after=2", "before=99999999999999999999"] {
                 let answer = try await client.call("GET", "/v1/conversations/\(chat)/messages?\(bad)", token: bob.token)
                 #expect(answer.code == "badParameter", "\(bad)")

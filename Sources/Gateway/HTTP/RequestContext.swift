@@ -81,10 +81,9 @@ struct Query: Sendable {
         return text
     }
 
-    /// A string that is no id answers like a conversation that does not exist.
     func conversationID(_ name: String) throws(RoostError) -> ConversationID? {
         guard let text = text(name), !text.isEmpty else { return nil }
-        guard let id = ConversationID(text) else { throw .notFound }
+        guard let id = ConversationID(text) else { throw RoostError(.badParameter, "\(name) is no id") }
         return id
     }
 
