@@ -74,7 +74,6 @@ public final class RouteDirectory: @unchecked Sendable {
         }
     }
 
-    /// Whether the user has a session at another node, as far as is known.
     /// Names of the other nodes that have, or may have, sessions of any of `users`.
     func nodes(of users: [UserID]) -> [String] {
         let peers = map.peers
@@ -88,6 +87,7 @@ public final class RouteDirectory: @unchecked Sendable {
         return names
     }
 
+    /// Whether the user has a session at another node, as far as is known.
     public func isOnlineElsewhere(_ user: UserID) -> Bool { map.mask(of: user) != 0 }
 
     // MARK: The cluster
