@@ -444,3 +444,93 @@ BEGIN
     UPDATE cluster_state SET version = version + 1 WHERE end_state IS NOT NULL;
     RETURN true;
 END $$;
+
+-- Repairs what cannot be in the cluster's tables (a hand that slipped, a restore of half a database), so that nodes can start. Answers
+-- what it found, a sentence each.
+CREATE FUNCTION mend_cluster() RETURNS text[] LANGUAGE plpgsql AS $$
+DECLARE
+    found_faults text[] := '{}';
+    n bigint;
+    gone uuid;
+BEGIN
+    INSERT INTO cluster_state DEFAULT VALUES ON CONFLICT DO NOTHING;
+    IF FOUND THEN found_faults := found_faults || 'cluster_state had no row'::text; END IF;
+    PERFORM 1 FROM cluster_state FOR UPDATE;
+
+    DELETE FROM shards WHERE kind NOT IN (0, 1) OR number < 0 OR number >= CASE kind WHEN 0 THEN 1024 ELSE 256 END;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards do not exist', n); END IF;
+    INSERT INTO shards (kind, number)
+        SELECT 0, i FROM generate_series(0, 1023) i UNION ALL SELECT 1, i FROM generate_series(0, 255) i ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards had no row', n); END IF;
+
+    UPDATE cluster_nodes SET state = 'dead' WHERE state NOT IN ('up', 'dead', 'left');
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s nodes were in no known state', n); END IF;
+    UPDATE cluster_nodes SET use = 'open' WHERE use NOT IN ('open', 'cordoned', 'draining', 'drained');
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s nodes had no known use', n); END IF;
+    UPDATE cluster_nodes SET lease_until = clock_timestamp() WHERE lease_until > clock_timestamp() + interval '1 hour';
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s leases lay in the far future', n); END IF;
+    n := 0;
+    FOR gone IN
+        SELECT incarnation FROM cluster_nodes c WHERE state = 'up' AND (
+            NOT EXISTS (SELECT FROM node_fences f WHERE f.incarnation = c.incarnation)
+            OR EXISTS (
+                SELECT FROM cluster_nodes o WHERE o.name = c.name AND o.state = 'up'
+                    AND (o.started_at, o.incarnation) > (c.started_at, c.incarnation)))
+    LOOP
+        PERFORM close_fences(gone);
+        UPDATE cluster_nodes SET state = 'dead' WHERE incarnation = gone;
+        PERFORM forget_incarnation(gone, 'failed', 'nodeDied');
+        n := n + 1;
+    END LOOP;
+    IF n > 0 THEN found_faults := found_faults || format('%s nodes were up twice, or without a fence', n); END IF;
+    UPDATE node_fences f SET is_open = false
+        WHERE is_open AND NOT EXISTS (SELECT FROM cluster_nodes c WHERE c.incarnation = f.incarnation AND c.state = 'up');
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s fences of nodes that are gone were open', n); END IF;
+
+    UPDATE shards SET epoch = 1 WHERE epoch < 0;
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards had a negative epoch', n); END IF;
+    UPDATE shards s SET owner = NULL, epoch = epoch + 1, target = NULL, next_reason = NULL, operation = NULL
+        WHERE owner IS NOT NULL AND NOT EXISTS (SELECT FROM cluster_nodes c WHERE c.incarnation = s.owner);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards were owned by nodes that nobody knows', n); END IF;
+    UPDATE shards s SET target = NULL, next_reason = NULL, operation = NULL
+        WHERE target IS NOT NULL AND (
+            owner IS NULL OR target = owner
+            OR NOT EXISTS (SELECT FROM cluster_nodes c WHERE c.incarnation = s.target AND c.state = 'up'));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards were on their way to nowhere', n); END IF;
+    UPDATE shards SET reason = 'placement' WHERE reason NOT IN ('placement', 'failover', 'rebalance', 'drain', 'pin');
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s shards were placed for no known reason', n); END IF;
+
+    DELETE FROM actor_pins WHERE kind NOT IN (0, 1) OR (node IS NULL AND owner IS NULL AND NOT is_moving);
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s pins held nothing', n); END IF;
+    UPDATE actor_pins p SET owner = NULL, epoch = GREATEST(epoch, 0) + 1, is_moving = false, target = NULL
+        WHERE epoch < 0
+            OR (owner IS NOT NULL AND NOT EXISTS (SELECT FROM cluster_nodes c WHERE c.incarnation = p.owner));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s pinned actors were owned by nodes that nobody knows', n); END IF;
+    UPDATE operations o SET state = 'failed', reason = 'damaged', ended_at = clock_timestamp()
+        WHERE ended_at IS NULL AND (
+            state NOT IN ('running', 'paused') OR kind NOT IN ('pin', 'drain', 'rebalance')
+            OR (kind = 'drain' AND NOT EXISTS (
+                SELECT FROM cluster_nodes c WHERE c.incarnation = o.incarnation AND c.state = 'up')));
+    GET DIAGNOSTICS n = ROW_COUNT;
+    IF n > 0 THEN found_faults := found_faults || format('%s operations could not end', n); END IF;
+
+    UPDATE cluster_state SET leader = NULL, leader_lease_until = '-infinity'
+        WHERE leader IS NOT NULL AND (
+            NOT EXISTS (SELECT FROM cluster_nodes c WHERE c.incarnation = leader)
+            OR leader_lease_until > clock_timestamp() + interval '1 hour');
+    IF FOUND THEN found_faults := found_faults || 'the leader was nobody known, or led for ever'::text; END IF;
+    IF cardinality(found_faults) > 0 THEN UPDATE cluster_state SET version = version + 1; END IF;
+    RETURN found_faults;
+END $$;

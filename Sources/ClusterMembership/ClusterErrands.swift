@@ -16,6 +16,9 @@ final class ClusterErrands: Sendable {
         run(in: &group) { [leaseSeconds] node in
             let start = node.time.now()
             do throws(StoreError) {
+                for finding in try await node.store.mend() {
+                    node.logger.warning("the cluster's tables were mended", [.reason: finding])
+                }
                 let options = node.options
                 try await node.store.register(
                     identity, lanes: options.lanes, url: options.url, adminURL: options.adminURL, version: options.version,

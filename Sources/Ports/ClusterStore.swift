@@ -7,6 +7,11 @@ public protocol ClusterStore: Sendable {
     func register(_ node: NodeIdentity, lanes: Int, url: String, adminURL: String, version: String, leaseSeconds: Double)
         async throws(StoreError)
 
+    /// Repairs what cannot be in the cluster's tables, so that the cluster can start.
+    ///
+    /// - Returns: what was found, a sentence each.
+    func mend() async throws(StoreError) -> [String]
+
     /// Prolongs the lease. False where the incarnation was declared dead.
     func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool
 

@@ -32,6 +32,8 @@ final class TestStore: ClusterStore, OperationStore {
         async throws(StoreError)
     { try ask { $0.register(node, at: $1) } }
 
+    func mend() async throws(StoreError) -> [String] { [] }
+
     func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         try ask { $0.renew(node, at: $1) }
     }

@@ -17,6 +17,9 @@ public struct MemoryClusterStore: ClusterStore {
         }
     }
 
+    /// Nothing but its own code writes into memory.
+    public func mend() async throws(StoreError) -> [String] { [] }
+
     public func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         try database.write { $0.cluster.renew(node, lease: .seconds(leaseSeconds), at: database.time) }
     }

@@ -21,6 +21,8 @@ public struct PostgresClusterStore: ClusterStore {
         }
     }
 
+    public func mend() async throws(StoreError) -> [String] { try await pool.query(Statements.mend)[0].texts(0) }
+
     public func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         let rows = try await pool.query(Statements.renew) {
             $0.add(node.incarnation)
@@ -34,12 +36,17 @@ public struct PostgresClusterStore: ClusterStore {
     }
 
     public func viewVersion() async throws(StoreError) -> Int64 {
-        try await pool.query(Statements.version)[0].int64(0)
+        guard let row = try await pool.query(Statements.version).first else { throw Self.withoutState }
+        return row.int64(0)
     }
 
     public func view() async throws(StoreError) -> ClusterSnapshot {
-        Self.snapshot(try await pool.query(Statements.view)[0])
+        guard let row = try await pool.query(Statements.view).first else { throw Self.withoutState }
+        return Self.snapshot(row)
     }
+
+    /// ``mend()`` puts it back.
+    private static var withoutState: StoreError { StoreError(.failed, detail: "cluster_state has no row") }
 
     public func lead(_ node: NodeIdentity, displacing: IncarnationID?, leaseSeconds: Double) async throws(StoreError) -> Int64? {
         let rows = try await pool.query(Statements.lead) {
@@ -108,9 +115,16 @@ public struct PostgresClusterStore: ClusterStore {
         let targets: [IncarnationID?] = row.optionalIDs(16)
         let (sinces, reasons) = (row.optionalIntegers(18), row.texts(19))
         let operations: [OperationID?] = row.optionalIDs(20)
-        let shards = kinds.indices.map { index in
-            ShardRecord(
-                id: ShardID(kind: ShardKind(stored: kinds[index]), number: Int(numbers[index])),
+        // By their place in the table; a row that is missing is a shard without an owner, one too many is not looked at.
+        var shards = ShardKind.allCases.flatMap { kind in
+            (0..<kind.count).map { ShardRecord(id: ShardID(kind: kind, number: $0), owner: nil, epoch: Epoch(0), target: nil) }
+        }
+        for index in kinds.indices {
+            let id = ShardID(kind: ShardKind(stored: kinds[index]), number: Int(numbers[index]))
+            guard (0...1).contains(kinds[index]), (0..<id.kind.count).contains(id.number) else { continue }
+            let place = id.kind == .conversation ? id.number : ShardKind.conversation.count + id.number
+            shards[place] = ShardRecord(
+                id: id,
                 owner: owners[index].flatMap { identities[$0] }, epoch: Epoch(epochs[index]),
                 target: targets[index].flatMap { identities[$0] },
                 since: sinces[index].map { Timestamp(postgresMicroseconds: $0) },
@@ -139,6 +153,8 @@ extension PostgresParameters {
 private enum Statements {
     static let register = PostgresStatement(
         "register", "SELECT register_node($1::text, $2::uuid, $3::int, $4::text, $5::text, $6::text, $7::float8)::text")
+
+    static let mend = PostgresStatement("mend", "SELECT mend_cluster()")
 
     static let renew = PostgresStatement(
         "renew",
