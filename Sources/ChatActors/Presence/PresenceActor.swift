@@ -157,7 +157,8 @@ public distributed actor PresenceActor: HostedActor {
 
     public var activity: ActorActivity {
         ActorActivity(
-            messagesPerSecond: rate.perSecond(at: .now), mailboxDepth: 0, idleSeconds: (MonotonicTime.now - lastUse) / .seconds(1),
+            messagesPerSecond: rate.perSecond(at: .now), mailboxDepth: 0,
+            idleSeconds: (MonotonicTime.now - lastUse) / .seconds(1),
             routes: [])
     }
 
