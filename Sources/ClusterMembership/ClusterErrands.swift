@@ -7,6 +7,8 @@ import Synchronization
 /// What the loop sends out to the store and to other nodes. Each errand is a child task that posts its end to the mailbox.
 final class ClusterErrands: Sendable {
     private let node: ClusterNode
+    /// The latest term in which this node looked after the tables as their leader.
+    private let mendedTerm = Atomic<Int64>(.min)
 
     init(_ node: ClusterNode) { self.node = node }
 
@@ -14,11 +16,9 @@ final class ClusterErrands: Sendable {
 
     func register(_ identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
         run(in: &group) { [leaseSeconds] node in
+            await Self.mend(node)
             let start = node.time.now()
             do throws(StoreError) {
-                for finding in try await node.store.mend() {
-                    node.logger.warning("the cluster's tables were mended", [.reason: finding])
-                }
                 let options = node.options
                 try await node.store.register(
                     identity, lanes: options.lanes, url: options.url, adminURL: options.adminURL, version: options.version,
@@ -46,7 +46,12 @@ final class ClusterErrands: Sendable {
 
     func poll(_ identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
         ask("the view's version could not be read", in: &group) { node throws(StoreError) in
-            try await node.store.viewVersion()
+            do throws(StoreError) {
+                return try await node.store.viewVersion()
+            } catch  where error.code == .failed {
+                await Self.mend(node)
+                throw error
+            }
         } end: { outcome, _ in
             .polled(identity, outcome)
         }
@@ -54,15 +59,23 @@ final class ClusterErrands: Sendable {
 
     func load(_ identity: NodeIdentity, in group: inout DiscardingTaskGroup) {
         ask("the view could not be loaded", in: &group) { node throws(StoreError) in
-            try await node.store.view()
+            let view = try await node.store.view()
+            // The leader could not place what has no row.
+            if view.shards.count < ShardID.all.count {
+                await Self.mend(node)
+                throw StoreError(.failed, detail: "shards have no row")
+            }
+            return view
         } end: { outcome, start in
             .loaded(identity, outcome, startedAt: start)
         }
     }
 
     func lead(_ identity: NodeIdentity, displacing: IncarnationID?, in group: inout DiscardingTaskGroup) {
-        ask("the leadership could not be asked for", in: &group) { [leaseSeconds] node throws(StoreError) in
-            try await node.store.lead(identity, displacing: displacing, leaseSeconds: leaseSeconds)
+        ask("the leadership could not be asked for", in: &group) { [self] node throws(StoreError) in
+            let term = try await node.store.lead(identity, displacing: displacing, leaseSeconds: leaseSeconds)
+            if let term, mendedTerm.exchange(term, ordering: .relaxed) != term { await Self.mend(node) }
+            return term
         } end: { outcome, start in
             .led(identity, outcome, startedAt: start)
         }
@@ -129,6 +142,17 @@ final class ClusterErrands: Sendable {
     }
 
     // MARK: Inside
+
+    /// What cannot be mended is tried again by whoever registers or leads next; meanwhile the node does what it can.
+    private static func mend(_ node: ClusterNode) async {
+        do throws(StoreError) {
+            for note in try await node.store.mend() {
+                node.logger.warning("something was wrong in the cluster's tables and was mended", [.subject: note])
+            }
+        } catch {
+            note(error, "the cluster's tables could not be looked after", node)
+        }
+    }
 
     private func ask<Value: Sendable>(
         _ complaint: StaticString, in group: inout DiscardingTaskGroup,

@@ -85,7 +85,7 @@ public final class ClusterConsole: ClusterInspector {
     // MARK: Plans
 
     public func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan? {
-        let snapshot = try await store.view()
+        let snapshot = try await wholeView()
         guard let reports = reports(of: snapshot, maximumAge: membership.loadInterval * 2) else { return nil }
         var options = RebalancePlanner.Options()
         if let maxMoves { options.maximumMoves = maxMoves }
@@ -93,12 +93,19 @@ public final class ClusterConsole: ClusterInspector {
     }
 
     public func drainPlan(of node: String) async throws(StoreError) -> RebalancePlan? {
-        let snapshot = try await store.view()
+        let snapshot = try await wholeView()
         guard let identity = snapshot.nodes.first(where: { $0.identity.name == node && $0.state == .up })?.identity else {
             return nil
         }
         let reports = membership.loads.mapValues(\.report)
         return RebalancePlanner(snapshot, reports: reports, now: snapshot.time).drain(identity, id: .make())
+    }
+
+    /// With a row for each shard; where some are missing, the next node that leads or comes puts them back.
+    private func wholeView() async throws(StoreError) -> ClusterSnapshot {
+        let snapshot = try await store.view()
+        guard snapshot.shards.count == ShardID.all.count else { throw StoreError(.unavailable, detail: "shards have no row") }
+        return snapshot
     }
 
     private func reports(of snapshot: ClusterSnapshot, maximumAge: Duration) -> [IncarnationID: LoadReport]? {

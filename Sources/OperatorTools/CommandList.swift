@@ -51,6 +51,9 @@ public enum CommandList {
         Entry(
             "migrate", options: ["database-url", "migrations"],
             "brings the database's schema up to date; safe at any time, by several at once"),
+        Entry(
+            "check", options: ["repair", "database-url"],
+            "looks through the database for what must not be, and with --repair mends what is certain"),
         Entry("completion", "bash|zsh|fish", "a script that completes these commands in a shell"),
     ]
 
@@ -72,7 +75,7 @@ public enum CommandList {
               --cluster FILE       cluster.json of the launcher: addresses and token
               --admin-url URL,…    admin listeners (ROOST_ADMIN_URL)
               --admin-token TOKEN  better given as ROOST_ADMIN_TOKEN
-              --database-url URL   for migrate (ROOST_DATABASE_URL)
+              --database-url URL   for migrate and check (ROOST_POSTGRES_URL)
               --as NAME            what you are called in the audit
             Output:
               --json               JSON, one value a line

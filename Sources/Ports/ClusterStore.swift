@@ -2,15 +2,16 @@ import RoostModel
 
 /// The cluster's truth: who is alive, who owns which shard, who leads. All times are the database's.
 public protocol ClusterStore: Sendable {
+    /// Mends rows that were lost, restored by halves or changed by hand, so that nodes can start and a leader can lead. Called before a
+    /// node registers and by each new leader.
+    ///
+    /// - Returns: what was mended, each as a word, how many, and up to ten of them; empty where all was well.
+    func mend() async throws(StoreError) -> [String]
+
     /// Enters a node as a new incarnation, with open fences for `lanes` lanes and a fresh lease. An older incarnation of the name
     /// is declared dead in the same transaction (its fences closed first), and its shards pass to the new one with the next epoch.
     func register(_ node: NodeIdentity, lanes: Int, url: String, adminURL: String, version: String, leaseSeconds: Double)
         async throws(StoreError)
-
-    /// Repairs what cannot be in the cluster's tables, so that the cluster can start.
-    ///
-    /// - Returns: what was found, a sentence each.
-    func mend() async throws(StoreError) -> [String]
 
     /// Prolongs the lease. False where the incarnation was declared dead.
     func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool

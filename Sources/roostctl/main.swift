@@ -16,12 +16,17 @@ func fail(_ text: String, _ status: Int32) -> Never {
 
 func environment(_ name: String) -> String? { getenv(name).map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 } }
 
+func clusterFile(_ path: String) throws(UsageFault) -> JSONValue {
+    guard let text = Output.read(path), let file = try? JSONValue(Array(text.utf8)) else {
+        throw UsageFault("\(path) cannot be read, or is not the launcher's cluster.json")
+    }
+    return file
+}
+
 /// Where the admin listeners are, and their token.
 func place(_ invocation: Invocation) throws(UsageFault) -> (urls: [String], token: String) {
     if let path = invocation.options["cluster"] {
-        guard let text = Output.read(path), let file = try? JSONValue(Array(text.utf8)) else {
-            throw UsageFault("\(path) cannot be read, or is not the launcher's cluster.json")
-        }
+        let file = try clusterFile(path)
         let urls = (file["nodes"]?.array ?? []).compactMap { $0["adminUrl"]?.string }
         return (urls, file["adminToken"]?.string ?? "")
     }
@@ -32,14 +37,22 @@ func place(_ invocation: Invocation) throws(UsageFault) -> (urls: [String], toke
     return (urls.split(separator: ",").map(String.init), token)
 }
 
-func migrate(_ invocation: Invocation, _ console: Console) throws {
-    let url = invocation.options["database-url"].map { ["--\("database-url")=\($0)"] } ?? []
+/// The settings of commands that go to the database itself.
+func database(_ invocation: Invocation) throws -> Configuration? {
+    let known = try invocation.options["cluster"].map { (path) throws(UsageFault) in
+        try clusterFile(path)["postgres"]?["url"]?.string
+    }
+    let url = (invocation.options["database-url"] ?? known ?? nil).map { ["--postgres-url=\($0)"] } ?? []
     let directory = (invocation.options["migrations"] ?? invocation.options["dir"]).map { ["--migrations=\($0)"] } ?? []
     let settings: [any DeclaredSetting] = [PostgresConfiguration.urlSetting, Migrator.directorySetting]
     guard
         case .run(let configuration) = try Configuration.load(
             settings, environment: Configuration.processEnvironment(), arguments: url + directory)
-    else { return }
+    else { return nil }
+    return configuration
+}
+
+func migrate(_ configuration: Configuration, _ console: Console) throws {
     let applied = try Migrator.runBlocking(
         url: configuration[PostgresConfiguration.urlSetting], directory: configuration[Migrator.directorySetting])
     if console.isJSON { return console.json(.object(["applied": .array(applied.map { .string($0) })])) }
@@ -66,7 +79,12 @@ signal(SIGPIPE, SIG_IGN)
 
 do {
     switch invocation.words.first {
-    case "migrate": try migrate(invocation, console)
+    case "migrate":
+        if let configuration = try database(invocation) { try migrate(configuration, console) }
+    case "check":
+        if let configuration = try database(invocation) {
+            try await CheckCommand(console: console).run(configuration, repair: invocation.has("repair"))
+        }
     case "completion":
         guard let script = invocation.words.dropFirst().first.flatMap(CommandList.completion) else {
             throw UsageFault("completion needs a shell: bash, zsh or fish")

@@ -28,11 +28,11 @@ final class TestStore: ClusterStore, OperationStore {
         return value
     }
 
+    func mend() async throws(StoreError) -> [String] { [] }
+
     func register(_ node: NodeIdentity, lanes: Int, url: String, adminURL: String, version: String, leaseSeconds: Double)
         async throws(StoreError)
     { try ask { $0.register(node, at: $1) } }
-
-    func mend() async throws(StoreError) -> [String] { [] }
 
     func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         try ask { $0.renew(node, at: $1) }

@@ -1,4 +1,5 @@
 import MemoryAdapters
+import RoostClient
 import RoostModel
 import RoostProtocol
 import TestSupport
@@ -306,14 +307,12 @@ import Testing
 
     @Test func aNodeThatLeavesTakesNoNewSessions() async throws {
         try await withCluster(1) { cluster in
-            let (ann, bob, _) = try await cluster.pair()
-            let session = try await cluster.session(ann)
+            let session = try await cluster.session(try await cluster.anonymous())
             cluster.nodes[0].registry.leave(afterSeconds: 1)
             let seconds = try await session.first { if case .goaway(let seconds) = $0 { seconds } else { nil } }
             #expect(seconds == 1)
-            let late = try await cluster.socket()
-            await late.send(.hello(.init(token: bob.accessToken)))
-            #expect(await late.closeCode() == CloseCode.goingAway.rawValue)
+            let refusal = await #expect(throws: WebSocketOpenError.self) { try await cluster.socket() }
+            #expect(refusal?.closure == .refused(status: 503))
         }
     }
 

@@ -7,6 +7,9 @@ public struct MemoryClusterStore: ClusterStore {
 
     public init(_ database: MemoryDatabase) { self.database = database }
 
+    /// Nobody changes these tables by hand.
+    public func mend() async throws(StoreError) -> [String] { [] }
+
     public func register(
         _ node: NodeIdentity, lanes: Int, url: String, adminURL: String, version: String, leaseSeconds: Double
     ) async throws(StoreError) {
@@ -16,9 +19,6 @@ public struct MemoryClusterStore: ClusterStore {
                 node, url: url, adminURL: adminURL, version: version, lease: .seconds(leaseSeconds), at: database.time)
         }
     }
-
-    /// Nothing but its own code writes into memory.
-    public func mend() async throws(StoreError) -> [String] { [] }
 
     public func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         try database.write { $0.cluster.renew(node, lease: .seconds(leaseSeconds), at: database.time) }

@@ -122,8 +122,10 @@ extension Timestamp {
     var postgresMicroseconds: Int64 { milliseconds * 1000 - Self.epochDifference }
 
     init(postgresMicroseconds value: Int64) {
-        // Rounded down, also before 1970.
-        let microseconds = value + Self.epochDifference
+        // Rounded down, also before 1970. The infinities and what no calendar shows are the ends of the years 0…9999.
+        let range: ClosedRange<Int64> = -62_167_219_200_000_000...253_402_300_799_999_000
+        let (sum, isBeyond) = value.addingReportingOverflow(Self.epochDifference)
+        let microseconds = isBeyond ? range.upperBound : min(max(sum, range.lowerBound), range.upperBound)
         self.init(milliseconds: (microseconds - (microseconds % 1000 + 1000) % 1000) / 1000)
     }
 }

@@ -7,6 +7,10 @@ public struct PostgresClusterStore: ClusterStore {
 
     public init(pool: PostgresPool) { self.pool = pool }
 
+    public func mend() async throws(StoreError) -> [String] {
+        try await pool.query(Statements.mend) { $0.add(false) }[0].texts(0)
+    }
+
     public func register(
         _ node: NodeIdentity, lanes: Int, url: String, adminURL: String, version: String, leaseSeconds: Double
     ) async throws(StoreError) {
@@ -21,8 +25,6 @@ public struct PostgresClusterStore: ClusterStore {
         }
     }
 
-    public func mend() async throws(StoreError) -> [String] { try await pool.query(Statements.mend)[0].texts(0) }
-
     public func renewLease(_ node: NodeIdentity, leaseSeconds: Double) async throws(StoreError) -> Bool {
         let rows = try await pool.query(Statements.renew) {
             $0.add(node.incarnation)
@@ -36,17 +38,18 @@ public struct PostgresClusterStore: ClusterStore {
     }
 
     public func viewVersion() async throws(StoreError) -> Int64 {
-        guard let row = try await pool.query(Statements.version).first else { throw Self.withoutState }
-        return row.int64(0)
+        try Self.only(await pool.query(Statements.version)).int64(0)
     }
 
     public func view() async throws(StoreError) -> ClusterSnapshot {
-        guard let row = try await pool.query(Statements.view).first else { throw Self.withoutState }
-        return Self.snapshot(row)
+        Self.snapshot(try Self.only(await pool.query(Statements.view)))
     }
 
-    /// ``mend()`` puts it back.
-    private static var withoutState: StoreError { StoreError(.failed, detail: "cluster_state has no row") }
+    /// What ``mend()`` puts back.
+    private static func only(_ rows: PostgresRows) throws(StoreError) -> PostgresRow {
+        guard let row = rows.first else { throw StoreError(.failed, detail: "the row of cluster_state is missing") }
+        return row
+    }
 
     public func lead(_ node: NodeIdentity, displacing: IncarnationID?, leaseSeconds: Double) async throws(StoreError) -> Int64? {
         let rows = try await pool.query(Statements.lead) {
@@ -115,16 +118,9 @@ public struct PostgresClusterStore: ClusterStore {
         let targets: [IncarnationID?] = row.optionalIDs(16)
         let (sinces, reasons) = (row.optionalIntegers(18), row.texts(19))
         let operations: [OperationID?] = row.optionalIDs(20)
-        // By their place in the table; a row that is missing is a shard without an owner, one too many is not looked at.
-        var shards = ShardKind.allCases.flatMap { kind in
-            (0..<kind.count).map { ShardRecord(id: ShardID(kind: kind, number: $0), owner: nil, epoch: Epoch(0), target: nil) }
-        }
-        for index in kinds.indices {
-            let id = ShardID(kind: ShardKind(stored: kinds[index]), number: Int(numbers[index]))
-            guard (0...1).contains(kinds[index]), (0..<id.kind.count).contains(id.number) else { continue }
-            let place = id.kind == .conversation ? id.number : ShardKind.conversation.count + id.number
-            shards[place] = ShardRecord(
-                id: id,
+        let shards = kinds.indices.map { index in
+            ShardRecord(
+                id: ShardID(kind: ShardKind(stored: kinds[index]), number: Int(numbers[index])),
                 owner: owners[index].flatMap { identities[$0] }, epoch: Epoch(epochs[index]),
                 target: targets[index].flatMap { identities[$0] },
                 since: sinces[index].map { Timestamp(postgresMicroseconds: $0) },
@@ -151,10 +147,9 @@ extension PostgresParameters {
 }
 
 private enum Statements {
+    static let mend = PostgresStatement("mend", "SELECT mend_cluster($1::boolean)")
     static let register = PostgresStatement(
         "register", "SELECT register_node($1::text, $2::uuid, $3::int, $4::text, $5::text, $6::text, $7::float8)::text")
-
-    static let mend = PostgresStatement("mend", "SELECT mend_cluster()")
 
     static let renew = PostgresStatement(
         "renew",
@@ -186,15 +181,22 @@ private enum Statements {
         SELECT release_places($1::uuid, $2::smallint[], $3::smallint[], $4::smallint[], $5::uuid[], $6::float8)::text
         """)
 
-    /// One statement, so one snapshot. The newest incarnation of each name, and older ones that still stand in the shard table.
+    /// Seconds until a moment, which may be infinite.
+    private static func remaining(_ moment: String) -> String {
+        """
+        EXTRACT(epoch FROM LEAST(GREATEST(\(moment), '1970-01-01'), clock_timestamp() + interval '1 day') - clock_timestamp())::float8
+        """
+    }
+
+    /// One statement, so one snapshot. Rows that the model has no place for are left out. The newest incarnation of each name, and older ones that still stand in the shard table.
     static let view = PostgresStatement(
         "view",
         """
         SELECT c.version, c.leader, c.leader_term,
-            COALESCE(EXTRACT(epoch FROM GREATEST(c.leader_lease_until, '1970-01-01') - clock_timestamp())::float8, 0),
+            COALESCE(\(remaining("c.leader_lease_until")), 0),
             n.incarnations, n.names, n.states, n.remaining, n.urls, n.admin_urls, n.versions, n.starts,
             s.kinds, s.numbers, s.owners, s.epochs, s.targets, n.uses, s.sinces, s.reasons, s.operations,
-            COALESCE((SELECT array_agg(ROW(\(PinRecord.columns("p"))) ORDER BY p.kind, p.id) FROM actor_pins p), '{}'),
+            COALESCE((SELECT array_agg(ROW(\(PinRecord.columns("p"))) ORDER BY p.kind, p.id) FROM actor_pins p WHERE p.kind IN (0, 1)), '{}'),
             COALESCE(
                 (SELECT array_agg(ROW(\(OperationRecord.columns("o"))) ORDER BY o.started_at, o.id)
                     FROM operations o WHERE o.ended_at IS NULL), '{}'),
@@ -202,7 +204,7 @@ private enum Statements {
         FROM cluster_state c
         CROSS JOIN (
             SELECT array_agg(incarnation) AS incarnations, array_agg(name::text) AS names, array_agg(state) AS states,
-                array_agg(EXTRACT(epoch FROM lease_until - clock_timestamp())::float8) AS remaining, array_agg(url) AS urls,
+                array_agg(\(remaining("lease_until"))) AS remaining, array_agg(url) AS urls,
                 array_agg(admin_url) AS admin_urls, array_agg(version) AS versions, array_agg(started_at) AS starts,
                 array_agg(use) AS uses
             FROM cluster_nodes n
@@ -217,7 +219,7 @@ private enum Statements {
                 array_agg(owner ORDER BY kind, number) AS owners, array_agg(epoch ORDER BY kind, number) AS epochs,
                 array_agg(target ORDER BY kind, number) AS targets, array_agg(since ORDER BY kind, number) AS sinces,
                 array_agg(reason ORDER BY kind, number) AS reasons, array_agg(operation ORDER BY kind, number) AS operations
-            FROM shards
+            FROM shards WHERE number >= 0 AND (kind = 0 AND number < 1024 OR kind = 1 AND number < 256)
         ) s
         """)
 }

@@ -37,8 +37,9 @@ extension OperationRecord {
             "id", "kind", "state", "reason", "node::text", "incarnation", "actor_kind", "actor_id", "moves",
             "max_moves::bigint", "started_at", "ended_at", "deadline", "started_by", "moves_planned::bigint",
             "moves_done::bigint",
-            "moves_failed::bigint", "longest_pause", "blocked_by",
+            "moves_failed::bigint", "longest_pause",
         ].map { "\(alias).\($0)" }.joined(separator: ", ")
+            + ", array_remove(ARRAY(SELECT unnest(\(alias).blocked_by)), NULL)"
     }
 
     init(_ row: some PostgresColumns) {
@@ -51,7 +52,8 @@ extension OperationRecord {
             deadline: row.optional(12) { $0.time }, startedBy: row.text(13),
             progress: OperationProgress(
                 movesPlanned: Int(row.int64(14)), movesDone: Int(row.int64(15)), movesFailed: Int(row.int64(16)),
-                longestPauseMilliseconds: row.optional(17) { $0.double }, blockedBy: row.texts(18)))
+                longestPauseMilliseconds: row.optional(17) { $0.double }.flatMap { $0.isFinite ? $0 : nil },
+                blockedBy: row.texts(18)))
     }
 }
 
@@ -73,7 +75,7 @@ enum PlanText {
         text.split(separator: ";").compactMap { part in
             let words = part.split(separator: " ")
             guard words.count == 6, let kind = ShardKind(rawValue: String(words[0])), let load = Double(words[4]),
-                let pause = Double(words[5])
+                let pause = Double(words[5]), load.isFinite, pause.isFinite
             else { return nil }
             let place: Place
             if let number = Int(words[1]) {
@@ -96,7 +98,7 @@ enum PlanText {
     static func loads(_ text: String) -> [NodeLoad] {
         text.split(separator: ";").compactMap { part in
             let words = part.split(separator: "=")
-            guard words.count == 2, let load = Double(words[1]) else { return nil }
+            guard words.count == 2, let load = Double(words[1]), load.isFinite else { return nil }
             return NodeLoad(node: String(words[0]), load: load)
         }
     }
