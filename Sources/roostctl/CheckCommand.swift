@@ -18,6 +18,7 @@ struct CheckCommand {
             connections: 1,
             logger: .silent, metrics: PostgresMetrics(metrics))
         pool.start()
+        try await connect(pool)
         let report: IntegrityReport
         do {
             report = try await PostgresIntegrityStore(pool: pool).check(repair: repair) { [console] so in
@@ -32,6 +33,21 @@ struct CheckCommand {
         show(report)
         await pool.stop()
         if !report.isMended { throw AdminFault(ExitCode.failed, "there is damage\(repair ? " that only people can mend" : "")") }
+    }
+
+    /// The pool connects by itself, a little after its start.
+    private func connect(_ pool: PostgresPool) async throws {
+        let end = ContinuousClock.now + .seconds(10)
+        while true {
+            do {
+                return try await pool.ping()
+            } catch {
+                guard ContinuousClock.now < end else {
+                    throw AdminFault(ExitCode.unreachable, "the database does not answer: \(error)")
+                }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+        }
     }
 
     private func show(_ report: IntegrityReport) {

@@ -217,6 +217,27 @@ extension EndToEnd {
             #expect(audit.allSatisfy { $0["subject"] == "node1" })
         }
 
+        /// A cluster at work is as it should be, and what is put in by hand is found.
+        @Test func aCheckFindsDamageAndMendsWhatIsCertain() async throws {
+            let (alice, _, chat) = try await pair()
+            let cluster = alice.cluster
+            try await cluster.rest()
+            for number in 1...3 { _ = try await alice.post("\(number)", to: chat).expect(201) }
+            let (tool, file) = (try cluster.program("roostctl"), "\(cluster.data)/cluster.json")
+            func check(_ options: String...) async throws -> JSON {
+                try JSON(Data(try await Shell.run([tool, "check", "--json", "--cluster", file] + options).utf8))
+            }
+            _ = try await check("--repair")
+            #expect(try await check()["findings"].items.isEmpty)
+            // A member who has also left.
+            _ = try await cluster.query("INSERT INTO departures (user_id, conversation_id) VALUES ('\(alice.id)', '\(chat)')")
+            await #expect(throws: (any Error).self, "damage that is left is a failure") { try await check() }
+            let mended = try await check("--repair")
+            #expect(mended["findings"].items.allSatisfy { $0["count"] == $0["repaired"] } && !mended["findings"].items.isEmpty)
+            #expect(try await check()["findings"].items.isEmpty)
+            #expect(try await alice.history(chat).count == 3)
+        }
+
         // MARK: Helpers
 
         /// A plan is refused for a few seconds after a node has come: it has yet to tell of its work.
