@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -152,24 +154,39 @@ async def through_proxy(cluster, base):
         await socket.close()
 
 
-def check_live(cluster_file, port):
-    cluster = json.loads(pathlib.Path(cluster_file).read_text())
-    check_metrics(cluster)
-    text = (DEPLOY / "proxy/haproxy.cfg").read_text().replace("bind :8000", f"bind 127.0.0.1:{port}")
+def check_proxy(cluster, folder, port, name, program, spare):
+    """One proxy with its configuration of deploy/proxy, its ports those of this cluster."""
+    text = (DEPLOY / "proxy" / name).read_text()
+    text = re.sub(r"(bind|listen) \S*8000", rf"\1 127.0.0.1:{port}", text, count=1)
     for number, node in enumerate(cluster["nodes"]):
         text = text.replace(f"127.0.0.1:{8080 + number}", node["url"].removeprefix("http://"))
-    # Nothing to be root for, and few descriptors on small machines.
-    text = text.replace("maxconn 200000", "maxconn 100")
-    config = pathlib.Path(cluster_file).with_name("haproxy.cfg")
+    for large, small in spare.items():  # few descriptors on small machines
+        text = text.replace(large, small)
+    config = folder / name
     config.write_text(text)
-    proxy = subprocess.Popen(["haproxy", "-db", "-f", str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+    proxy = subprocess.Popen([*program, str(config)], stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
     try:
         base = f"http://127.0.0.1:{port}"
-        until(15, "HAProxy answers", lambda: answers(base + "/readyz"))
+        until(15, f"{program[0]} answers", lambda: answers(base + "/readyz"))
         asyncio.run(through_proxy(cluster, base))
     finally:
         proxy.terminate()
         proxy.wait(10)
+
+
+def check_live(cluster_file, port):
+    cluster = json.loads(pathlib.Path(cluster_file).read_text())
+    folder = pathlib.Path(cluster_file).parent
+    check_metrics(cluster)
+    check_proxy(cluster, folder, port, "haproxy.cfg", ["haproxy", "-db", "-f"], {"maxconn 200000": "maxconn 100"})
+    if not shutil.which("nginx") or os.geteuid() != 0:  # Debian's nginx keeps its logs and bodies where only root may write
+        return
+    for node in cluster["nodes"]:
+        post(f"{cluster['nodes'][0]['adminUrl']}/admin/v1/nodes/{node['name']}/uncordon", {}, cluster["adminToken"])
+    for node in cluster["nodes"]:
+        until(20, f"{node['name']} is used again", lambda: answers(node["url"] + "/readyz"))
+    directives = f"daemon off; pid {folder}/nginx.pid; error_log {folder}/log/nginx.log;"
+    check_proxy(cluster, folder, port, "nginx.conf", ["nginx", "-g", directives, "-c"], {"connections 65536": "connections 100"})
 
 
 if sys.argv[1] == "files":
