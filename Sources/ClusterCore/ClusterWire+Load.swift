@@ -96,10 +96,6 @@ private struct LoadReader {
         guard bytes.count - position >= length, (1...64).contains(length) else { return nil }
         defer { position += length }
         let name = bytes[position..<position + length]
-        let isName = name.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte) || byte == 0x2D
-                || byte == 0x5F
-        }
-        return isName ? String(decoding: name, as: UTF8.self) : nil
+        return name.allSatisfy(ClusterWire.isNameByte) ? String(decoding: name, as: UTF8.self) : nil
     }
 }

@@ -76,7 +76,7 @@ public enum ClusterWire {
     }
 
     /// As in subjects and ``RoostModel/NodeIdentity/name``.
-    private static func isNameByte(_ byte: UInt8) -> Bool {
+    static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x2D, 0x5F: true
         default: false

@@ -137,21 +137,3 @@ public struct ShardChanges: Hashable, Sendable {
 
     public var isEmpty: Bool { gained.isEmpty && lost.isEmpty && leaving.isEmpty && arriving.isEmpty }
 }
-
-extension ShardID {
-    /// The shard's place among all shards of all kinds: dense, from 0, the same in every process of a release.
-    @inlinable
-    public var tableIndex: Int {
-        switch kind {
-        case .conversation: number
-        case .presence: ShardKind.conversation.count + number
-        }
-    }
-
-    public var isValid: Bool { number >= 0 && number < kind.count }
-
-    /// Every shard, by ``tableIndex``.
-    public static let all: [ShardID] = ShardKind.allCases.flatMap { kind in
-        (0..<kind.count).map { ShardID(kind: kind, number: $0) }
-    }
-}

@@ -95,7 +95,11 @@ public final class ClusterNode: Service {
         return shared.withLock { $0.loads.entries }.mapValues { ($0.report, now - $0.at) }
     }
 
-    public var loadInterval: Duration { options.timings.loadInterval }
+    /// What `nodes` say of their work, by incarnation; nil where one has not said it lately, as no plan should rest on that.
+    public func freshLoads(of nodes: [NodeIdentity]) -> [IncarnationID: LoadReport]? {
+        let now = time.now()
+        return shared.withLock { $0.loads }.fresh(nodes, maximumAge: options.timings.loadInterval * 2, at: now)
+    }
 
     /// Nodes that are silent on the bus, as this one hears it.
     public var suspects: Set<NodeIdentity> { shared.withLock { $0.suspects } }

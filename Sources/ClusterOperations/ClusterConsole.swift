@@ -86,7 +86,8 @@ public final class ClusterConsole: ClusterInspector {
 
     public func rebalancePlan(maxMoves: Int?) async throws(StoreError) -> RebalancePlan? {
         let snapshot = try await wholeView()
-        guard let reports = reports(of: snapshot, maximumAge: membership.loadInterval * 2) else { return nil }
+        let up = snapshot.nodes.filter { $0.state == .up }.map(\.identity)
+        guard let reports = membership.freshLoads(of: up) else { return nil }
         var options = RebalancePlanner.Options()
         if let maxMoves { options.maximumMoves = maxMoves }
         return RebalancePlanner(snapshot, reports: reports, now: snapshot.time).rebalance(options, id: .make())
@@ -106,16 +107,6 @@ public final class ClusterConsole: ClusterInspector {
         let snapshot = try await store.view()
         guard snapshot.shards.count == ShardID.all.count else { throw StoreError(.unavailable, detail: "shards have no row") }
         return snapshot
-    }
-
-    private func reports(of snapshot: ClusterSnapshot, maximumAge: Duration) -> [IncarnationID: LoadReport]? {
-        let loads = membership.loads
-        var reports: [IncarnationID: LoadReport] = [:]
-        for node in snapshot.nodes where node.state == .up {
-            guard let load = loads[node.identity.incarnation], load.age <= maximumAge else { return nil }
-            reports[node.identity.incarnation] = load.report
-        }
-        return reports
     }
 
     // MARK: Actors

@@ -45,3 +45,21 @@ public struct ShardID: Hashable, Sendable, CustomStringConvertible {
 
     public var description: String { "\(kind.rawValue)/\(number)" }
 }
+
+extension ShardID {
+    /// The shard's place among all shards of all kinds: dense, from 0, the same in every process of a release.
+    @inlinable
+    public var tableIndex: Int {
+        switch kind {
+        case .conversation: number
+        case .presence: ShardKind.conversation.count + number
+        }
+    }
+
+    public var isValid: Bool { number >= 0 && number < kind.count }
+
+    /// Every shard, by ``tableIndex``.
+    public static let all: [ShardID] = ShardKind.allCases.flatMap { kind in
+        (0..<kind.count).map { ShardID(kind: kind, number: $0) }
+    }
+}

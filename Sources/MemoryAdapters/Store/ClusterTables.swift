@@ -23,10 +23,8 @@ public struct ClusterTables: Sendable {
 
     /// In the order of registration.
     var nodes: [Node] = []
-    /// By ``Place``-less index: conversation shards, then presence shards.
-    public private(set) var shards: [ShardRecord] = ShardKind.allCases.flatMap { kind in
-        (0..<kind.count).map { ShardRecord(id: ShardID(kind: kind, number: $0), owner: nil, epoch: Epoch(0), target: nil) }
-    }
+    /// By ``RoostModel/ShardID/tableIndex``.
+    public private(set) var shards = ShardID.all.map { ShardRecord(id: $0, owner: nil, epoch: Epoch(0), target: nil) }
     var pins: [ActorAddress: PinRecord] = [:]
     var operations: [OperationID: OperationRecord] = [:]
     var plans: [RebalancePlan] = []
@@ -139,7 +137,7 @@ public struct ClusterTables: Sendable {
     /// What presence tells is ordered by the epochs of shard and pin together, which must not fall when the pin goes.
     mutating func dropPin(_ actor: ActorAddress) {
         guard let pin = pins.removeValue(forKey: actor), actor.kind == .presence, pin.epoch > Epoch(0) else { return }
-        let index = Self.index(actor.shard)
+        let index = actor.shard.tableIndex
         shards[index].epoch = Epoch(shards[index].epoch.value + pin.epoch.value + 1)
     }
 
@@ -205,7 +203,7 @@ public struct ClusterTables: Sendable {
     private mutating func apply(_ placements: [ShardPlacement], at time: DatabaseTime) -> Bool {
         var isChanged = false
         for placement in placements {
-            let index = Self.index(placement.shard)
+            let index = placement.shard.tableIndex
             let shard = shards[index]
             guard shard.epoch == placement.ifEpoch, isUp(placement.to), isUp(shard.owner) == placement.isMove else { continue }
             if placement.isMove {
@@ -253,7 +251,7 @@ public struct ClusterTables: Sendable {
         var isChanged = false
         // Actors first: one that lives with a shard which moves in the same call is still this owner's to give.
         for case .actor(let actor) in places {
-            guard let pin = pins[actor], pin.isMoving, (pin.owner ?? shards[Self.index(actor.shard)].owner) == owner else {
+            guard let pin = pins[actor], pin.isMoving, (pin.owner ?? shards[actor.shard.tableIndex].owner) == owner else {
                 continue
             }
             pins[actor] = PinRecord(
@@ -264,7 +262,7 @@ public struct ClusterTables: Sendable {
             isChanged = true
         }
         for case .shard(let id) in places {
-            let index = Self.index(id)
+            let index = id.tableIndex
             guard shards[index].owner == owner, let target = shards[index].target else { continue }
             if let operation = shards[index].operation { ended.insert(operation) }
             give(index, to: target, nextReasons[index] ?? .rebalance, at: time)
@@ -297,12 +295,5 @@ public struct ClusterTables: Sendable {
             pins: pins.values.sorted { "\($0.actor)" < "\($1.actor)" },
             operations: operations.values.filter { !$0.state.isEnd }.sorted { ($0.startedAt, $0.id) < ($1.startedAt, $1.id) },
             time: time.wall)
-    }
-
-    private static func index(_ shard: ShardID) -> Int {
-        switch shard.kind {
-        case .conversation: shard.number
-        case .presence: ShardKind.conversation.count + shard.number
-        }
     }
 }

@@ -188,7 +188,9 @@ private enum Statements {
         """
     }
 
-    /// One statement, so one snapshot. Rows that the model has no place for are left out. The newest incarnation of each name, and older ones that still stand in the shard table.
+    /// One statement, so one snapshot. Rows that the model has no place for are left out. The newest incarnation of each name, and older
+    /// ones that still stand in the shard table. Every node asks it at every change, and what moves waits for it: the shards are sorted
+    /// once, before they are gathered, and not in each array.
     static let view = PostgresStatement(
         "view",
         """
@@ -215,11 +217,13 @@ private enum Statements {
                     UNION ALL SELECT owner FROM actor_pins UNION ALL SELECT target FROM actor_pins)
         ) n
         CROSS JOIN (
-            SELECT array_agg(kind ORDER BY kind, number) AS kinds, array_agg(number ORDER BY kind, number) AS numbers,
-                array_agg(owner ORDER BY kind, number) AS owners, array_agg(epoch ORDER BY kind, number) AS epochs,
-                array_agg(target ORDER BY kind, number) AS targets, array_agg(since ORDER BY kind, number) AS sinces,
-                array_agg(reason ORDER BY kind, number) AS reasons, array_agg(operation ORDER BY kind, number) AS operations
-            FROM shards WHERE number >= 0 AND (kind = 0 AND number < 1024 OR kind = 1 AND number < 256)
+            SELECT array_agg(kind) AS kinds, array_agg(number) AS numbers, array_agg(owner) AS owners, array_agg(epoch) AS epochs,
+                array_agg(target) AS targets, array_agg(since) AS sinces, array_agg(reason) AS reasons,
+                array_agg(operation) AS operations
+            FROM (
+                SELECT * FROM shards WHERE number >= 0 AND (kind = 0 AND number < 1024 OR kind = 1 AND number < 256)
+                ORDER BY kind, number
+            ) ordered
         ) s
         """)
 }
